@@ -1,0 +1,42 @@
+# On a fresh machine: `make demo` sets up and runs the main job, `make test` the tests.
+# Needs only POSIX make and Python >= 3.12. PYTHON=... names another interpreter.
+.POSIX:
+
+VENV = .venv
+OLDEST = .venv-oldest
+RUN = $(VENV)/bin/python
+
+all: test
+
+$(VENV)/.ready: pyproject.toml constraints.txt tools/environment
+	@tools/environment $(VENV) constraints.txt
+
+$(OLDEST)/.ready: pyproject.toml constraints-oldest.txt tools/environment
+	@tools/environment $(OLDEST) constraints-oldest.txt
+
+demo: $(VENV)/.ready
+	@$(RUN) tools/walkthrough.py docs/handbook/walkthrough.md
+
+test: $(VENV)/.ready
+	$(RUN) -m pytest
+
+test-long: $(VENV)/.ready
+	$(RUN) -m pytest -m "" --hypothesis-profile=long
+
+test-oldest: $(OLDEST)/.ready
+	$(OLDEST)/bin/python -m pytest
+
+check: $(VENV)/.ready
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/pyright --pythonpath $(RUN)
+	$(VENV)/bin/lint-imports
+	$(VENV)/bin/codespell
+
+bench: $(VENV)/.ready
+	$(RUN) bench/core.py
+
+clean:
+	rm -rf $(VENV) $(OLDEST) .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+
+.PHONY: all demo test test-long test-oldest check bench clean

@@ -1,0 +1,1 @@
+"""The foundation, without physics: nothing here knows what an atom is."""

@@ -1,0 +1,259 @@
+"""`Buffered`: a table with free rows.
+
+How many rows there are is fixed when compiling; which of them are occupied is data, so
+inserting and deleting never recompiles. A row is occupied where one of its columns, an
+`Index`, by default ``.system``, is in bounds; nothing else is stored.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any, cast, overload
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from instar.core.assertion import runtime_assert
+from instar.core.data.index import Index
+from instar.core.data.rows import row_count
+from instar.core.data.table import SYSTEM, Table
+from instar.core.data.vocabulary import Keys, Vocabulary
+from instar.core.lens import Lens, View
+from instar.core.utils.pytree_dataclass import dataclass, field
+from instar.core.utils.shapes import Bool, Int
+from instar.core.utils.trees import concatenate_rows, tree_map, zero_rows, zero_where
+
+__all__ = ["Buffered", "add_buffers", "grow"]
+
+
+def _is_index(node: Any) -> bool:
+    return isinstance(node, Index)
+
+
+@dataclass(init=False, repr=False, eq=False)
+class Buffered[K, D](Table[K, D]):
+    """A table with free rows; ``view`` reads the column that tells which are occupied."""
+
+    view: View[D, Index[Any]] = field(static=True, default=SYSTEM)
+
+    __hash__ = None
+
+    @overload
+    def __init__(
+        self,
+        keys: Keys[K],
+        data: D,
+        cls: type[K] | None = None,
+        view: View[D, Index[Any]] = SYSTEM,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self, *, vocabulary: Vocabulary[K], data: D, view: View[D, Index[Any]] = SYSTEM
+    ) -> None: ...
+    def __init__(
+        self,
+        keys: Any = None,
+        data: Any = None,
+        cls: Any = None,
+        view: Any = SYSTEM,
+        *,
+        vocabulary: Any = None,
+    ) -> None:
+        object.__setattr__(self, "view", view)
+        super().__init__(cast(Any, keys), data, cls) if vocabulary is None else super().__init__(
+            vocabulary=vocabulary, data=data
+        )
+
+    def __post_init__(self) -> None:
+        """Check the rows, and that one column tells which are occupied."""
+        super().__post_init__()
+        if not _tells_occupation(self.view, self.data):
+            raise ValueError(
+                "A Buffered reads which rows are occupied from an Index in its data, by default "
+                "the leaf .system.\nThis data has none there; name another with view=lens(...)."
+            )
+
+    # Making -------------------------------------------------------------------------------
+
+    @staticmethod
+    def pad[L, E](
+        table: Table[L, E], num_free: int, view: View[E, Index[Any]] | None = None
+    ) -> Buffered[L, E]:
+        """The table with ``num_free`` free rows behind its own."""
+        if num_free == 0:
+            return Buffered.full(table, view or SYSTEM)
+        (padded,) = add_buffers([table], [num_free], [view])
+        return cast(Any, padded)
+
+    @staticmethod
+    def arange[E](
+        data: E, label: type[Any] = int, num_free: int = 0, view: View[E, Index[Any]] = SYSTEM
+    ) -> Buffered[Any, E]:
+        """Rows under the keys 0…n−1, and ``num_free`` free ones behind them."""
+        rows = Buffered(Vocabulary.range(0, row_count(data), label), data, view=view)
+        return Buffered.pad(rows, num_free)
+
+    @staticmethod
+    def full[L, E](table: Table[L, E], view: View[E, Index[Any]] = SYSTEM) -> Buffered[L, E]:
+        """The table as a buffer that has no free rows yet."""
+        return Buffered(table.vocabulary, table.data, view=view)
+
+    # Reading ------------------------------------------------------------------------------
+
+    @property
+    def occupation(self) -> Bool[Array, " rows"]:
+        """Which rows are occupied."""
+        return _occupied(self.view.get(self.data), 1)
+
+    @property
+    def num_occupied(self) -> Int[Array, ""]:
+        """How many rows are occupied."""
+        return jnp.sum(self.occupation, dtype=jnp.int32)
+
+    def select_free(self, n: int, where: Lens[Any, Any] | None = None) -> Index[K]:
+        """The first ``n`` free rows; OOB entries, and a failed check, where fewer are free.
+
+        ``where`` is the lens on this buffer in the state it belongs to: with it the check
+        carries a fix, which grows the buffer (see `grow`) to the next power of two.
+        """
+        occupied = self.occupation
+        needed = jnp.sum(occupied, dtype=jnp.int32) + n
+        runtime_assert(
+            needed <= len(self),
+            "No free rows: {needed} are needed, but the buffer has {size}.",
+            fmt_args={"needed": needed, "size": len(self)},
+            fix_fn=None if where is None else _GrowBuffer(where),
+            fix_args=needed,
+        )
+        rows = jnp.nonzero(~occupied, size=n, fill_value=len(self))[0]
+        return Index(self.vocabulary, rows.astype(jnp.int32))
+
+    # Writing ------------------------------------------------------------------------------
+
+    def update(self, index: Index[K], data: D) -> Buffered[K, D]:
+        """A new buffer with those rows replaced; out-of-bounds entries are dropped.
+
+        A row whose occupation leaf is in bounds becomes occupied, any other becomes free; the
+        rest of a freed row is set to zero, its other `Index` leaves to out of bounds.
+        """
+        occupied = _occupied(self.view.get(data), index.ndim)
+
+        def sanitise(old: Any, new: Any) -> Any:
+            if _is_index(new):
+                return new.apply_mask(occupied)
+            rows = jnp.broadcast_to(new, index.shape + old.shape[1:])
+            return zero_where(~occupied, rows)
+
+        clean = tree_map(sanitise, self.data, data, is_leaf=_is_index)
+        return cast(Any, super().update(index, clean))
+
+    def free(self, index: Index[K]) -> Buffered[K, D]:
+        """A new buffer with those rows free."""
+        return self.update(index, self[index.apply_mask(False)])
+
+    def set_data[E](self, data: E) -> Table[K, E]:
+        """The same keys with other data; a plain `Table` if the occupation leaf is gone."""
+        if _tells_occupation(self.view, data):
+            return super().set_data(data)
+        return Table(self.vocabulary, data)
+
+
+def _tells_occupation(view: View[Any, Any], data: Any) -> bool:
+    try:
+        return _is_index(view.get(data))
+    except (AttributeError, KeyError, IndexError, TypeError):
+        return False
+
+
+def _occupied(column: Index[Any], row_dims: int) -> Array:
+    """Rows whose entries are all in bounds (a column may hold several per row)."""
+    return jnp.all(column.valid_mask, axis=tuple(range(row_dims, column.ndim)))
+
+
+def add_buffers(
+    tables: Sequence[Table[Any, Any]],
+    num_free: Sequence[int],
+    views: Sequence[View[Any, Any] | None] | None = None,
+) -> tuple[Table[Any, Any], ...]:
+    """Give related tables free rows, all at once.
+
+    Every `Index` leaf in any of them that points to a padded table learns its new keys.
+    A table with 0 free rows stays as it is, apart from that. ``views`` names the occupation
+    leaf of each table where it isn't ``.system``.
+    """
+    views = views or [None] * len(tables)
+    new_keys = {
+        table.vocabulary: table.vocabulary.extended(extra)
+        for table, extra in zip(tables, num_free, strict=True)
+    }
+    return tuple(
+        _padded(_widened(table, new_keys), extra, view)
+        for table, extra, view in zip(tables, num_free, views, strict=True)
+    )
+
+
+def grow[S](state: S, where: Lens[S, Any], size: Any) -> S:
+    """The state with larger buffers: more free rows, new keys at the end.
+
+    ``where`` is a lens on a `Buffered` in the state, or on several; ``size`` the number of
+    rows, or a tree of them. Every `Index` in the state that points to a grown buffer learns
+    the new keys; occupied rows keep their keys and data. A buffer never shrinks.
+
+    Works on the host, between compiled calls: the new size is part of the compilation key.
+    """
+    is_buffer = lambda node: isinstance(node, Buffered)  # noqa: E731
+    buffers = where.get(state)
+    extra = jax.tree.map(lambda b, n: max(0, int(n) - len(b)), buffers, size, is_leaf=is_buffer)
+    new_keys = {
+        buffer.vocabulary: buffer.vocabulary.extended(rows)
+        for buffer, rows in zip(
+            jax.tree.leaves(buffers, is_leaf=is_buffer), jax.tree.leaves(extra), strict=True
+        )
+    }
+    state = _widened(state, new_keys)
+    grown = jax.tree.map(
+        lambda buffer, rows: _padded(buffer, rows, None), where.get(state), extra, is_leaf=is_buffer
+    )
+    return where.set(state, grown)
+
+
+@dataclasses.dataclass(frozen=True)
+class _GrowBuffer:
+    """Fix of a full buffer: at least the rows that were needed, on a grid of powers of two."""
+
+    where: Lens[Any, Any]
+
+    def __call__(self, state: Any, needed: Any) -> Any:
+        rows = int(np.max(needed))
+        return grow(state, self.where, 1 << (rows - 1).bit_length())
+
+
+def _widened(tree: Any, new_keys: dict[Vocabulary[Any], Vocabulary[Any]]) -> Any:
+    """The tree with every index into a vocabulary that grew brought to the larger one."""
+
+    def widen(node: Any) -> Any:
+        if _is_index(node) and node.vocabulary in new_keys:
+            return node.update_labels(new_keys[node.vocabulary])
+        return node
+
+    return jax.tree.map(widen, tree, is_leaf=_is_index)
+
+
+def _padded(table: Table[Any, Any], extra: int, view: View[Any, Any] | None) -> Any:
+    """The table with free rows at its end; unchanged where there are none to add."""
+    if extra == 0:
+        return table
+
+    def pad(node: Any) -> Any:
+        if _is_index(node):
+            free = np.full((extra, *node.shape[1:]), len(node.vocabulary), np.int32)
+            return dataclasses.replace(node, indices=concatenate_rows([node.indices, free]))
+        return concatenate_rows([node, zero_rows(node, extra)])
+
+    data = jax.tree.map(pad, table.data, is_leaf=_is_index)
+    if view is None:
+        view = table.view if isinstance(table, Buffered) else SYSTEM
+    return Buffered(table.vocabulary.extended(extra), data, view=view)

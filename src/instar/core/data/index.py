@@ -1,0 +1,450 @@
+"""`Index`: a column of foreign keys.
+
+An index holds positions into a vocabulary of keys. The vocabulary is static (known when
+tracing), the positions are an array. A position that is not in the vocabulary is *out of
+bounds* (OOB) and stands for "no row"; ``len(vocabulary)`` is the sentinel that instar writes.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, cast, overload
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from instar.core.data import search
+from instar.core.data.search import Selection
+from instar.core.data.vocabulary import Keys, Vocabulary, is_integer_class
+from instar.core.utils.pytree_dataclass import dataclass, field
+from instar.core.utils.shapes import Bool, Int
+from instar.core.utils.transforms import is_traced, isin, no_jax_tracing
+from instar.core.utils.trees import ScatterArgs, concatenate_rows
+
+if TYPE_CHECKING:
+    from instar.core.data.table import Table
+
+__all__ = ["Index", "relocate"]
+
+
+@dataclass(init=False, repr=False, eq=False)
+class Index[K]:
+    """Foreign keys: ``indices`` into the static vocabulary ``keys``.
+
+    ``max_count``, where given, is a static bound on how often one key occurs.
+    """
+
+    vocabulary: Vocabulary[K] = field(static=True)
+    indices: Int[Array, "..."]
+    max_count: int | None = field(static=True, default=None)
+
+    __hash__ = None  # pyright: ignore[reportAssignmentType]
+
+    @overload
+    def __init__(
+        self, keys: Keys[K], indices: Any, max_count: int | None = None, cls: type[K] | None = None
+    ) -> None: ...
+    @overload
+    def __init__(
+        self, *, vocabulary: Vocabulary[K], indices: Any, max_count: int | None = None
+    ) -> None: ...
+    def __init__(
+        self,
+        keys: Any = None,
+        indices: Any = (),
+        max_count: int | None = None,
+        cls: Any = None,
+        *,
+        vocabulary: Any = None,  # how dataclasses.replace passes the field on
+    ) -> None:
+        vocabulary = Vocabulary.of(keys if vocabulary is None else vocabulary, cls)
+        object.__setattr__(self, "vocabulary", vocabulary)
+        object.__setattr__(self, "indices", _as_entries(indices, len(vocabulary)))
+        object.__setattr__(self, "max_count", max_count)
+        self.__post_init__()
+
+    def __post_init__(self) -> None:
+        """Check what can be checked of concrete entries."""
+        if is_traced(self.indices):
+            return
+        entries = np.asarray(self.indices)
+        if entries.size and entries.min() < 0:
+            place = tuple(int(i) for i in np.argwhere(entries < 0)[0])
+            raise ValueError(
+                f"Index entries must not be negative: {entries[place]} at {place}.\n"
+                f"An entry without a key is out of bounds: write {len(self.vocabulary)}, the "
+                "number of keys, or use apply_mask."
+            )
+        if self.max_count is not None:
+            counts = np.bincount(entries[entries < len(self.vocabulary)], minlength=1)
+            most = int(counts.argmax())
+            if counts[most] > self.max_count:
+                raise ValueError(
+                    f"Key {self.vocabulary[most]!r} occurs {counts[most]} times, but max_count is "
+                    f"{self.max_count}."
+                )
+
+    @property
+    def keys(self) -> tuple[K, ...]:
+        """The vocabulary as a tuple, built when it is read."""
+        return self.vocabulary.keys
+
+    @property
+    def cls(self) -> type[K]:
+        """The key class."""
+        return self.vocabulary.cls
+
+    # Making -------------------------------------------------------------------------------
+
+    @staticmethod
+    @no_jax_tracing
+    def new(values: Any, label: type[Any] | None = None) -> Index[Any]:
+        """The index of these key values; its vocabulary are the sorted unique values."""
+        if isinstance(values, np.ndarray | jax.Array) and jnp.issubdtype(values.dtype, jnp.integer):
+            return _index_of_integers(np.asarray(values), label or int)
+        flat, shape = _flatten_values(values)
+        if label is None and not flat:
+            raise ValueError("Without values the key class is unknown.\nPass it as label=SystemId.")
+        if flat and is_integer_class(type(flat[0])) and len({*map(type, flat)}) == 1:
+            numbers = np.array(flat)
+            if numbers.dtype == np.int64:
+                return _index_of_integers(numbers.reshape(shape), label or type(flat[0]))
+        vocabulary = Vocabulary.of(sorted(set(flat)), label)
+        position = {key: i for i, key in enumerate(vocabulary.keys)}
+        entries = np.array([position[value] for value in flat], np.int32).reshape(shape)
+        return _index(vocabulary, jnp.asarray(entries))
+
+    @staticmethod
+    def integer(
+        array: Any, n: int | None = None, label: type[Any] = int, max_count: int | None = None
+    ) -> Index[Any]:
+        """Entries into the keys 0…n−1; n is by default one more than the largest entry."""
+        if n is None:
+            if is_traced(array):
+                raise ValueError("Index.integer of traced entries needs n, the number of keys.")
+            n = int(np.max(np.asarray(array), initial=-1)) + 1
+        return Index(Vocabulary.range(0, n, label), array, max_count)
+
+    @staticmethod
+    def arange(n: int, label: type[Any] = int) -> Index[Any]:
+        """Each of the keys 0…n−1 once, in order."""
+        return _index(Vocabulary.range(0, n, label), jnp.asarray(np.arange(n, dtype=np.int32)), 1)
+
+    @staticmethod
+    def zeros(shape: int | tuple[int, ...], n: int = 1, label: type[Any] = int) -> Index[Any]:
+        """Entries that all point to the first of the keys 0…n−1."""
+        return _index(Vocabulary.range(0, n, label), jnp.asarray(np.zeros(shape, np.int32)))
+
+    # Array manners ------------------------------------------------------------------------
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the entries."""
+        return self.indices.shape
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions of the entries."""
+        return self.indices.ndim
+
+    @property
+    def size(self) -> int:
+        """Number of entries."""
+        return self.indices.size
+
+    @property
+    def dtype(self) -> Any:
+        """Type of the entries."""
+        return self.indices.dtype
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+    def __iter__(self) -> Iterator[Index[K]]:
+        return (self[i] for i in range(len(self)))
+
+    def __getitem__(self, item: Any) -> Index[K]:
+        if isinstance(item, int) and not -len(self) <= item < len(self):
+            raise IndexError(f"Row {item} of an Index with {len(self)} rows.")
+        entries = self.indices.at[item].get(mode="fill", fill_value=len(self.vocabulary))
+        parts = item if isinstance(item, tuple) else (item,)
+        no_repeats = all(p is None or p is ... or isinstance(p, int | slice) for p in parts)
+        return _index(self.vocabulary, entries, self.max_count if no_repeats else None)
+
+    def ravel(self) -> Index[K]:
+        """The entries in one dimension."""
+        return self._with(self.indices.ravel())
+
+    def reshape(self, *shape: Any) -> Index[K]:
+        """The same entries in another shape."""
+        return self._with(self.indices.reshape(*shape))
+
+    def transpose(self, *axes: Any) -> Index[K]:
+        """The entries with their axes permuted."""
+        return self._with(self.indices.transpose(*axes))
+
+    def _with(self, entries: Any) -> Index[K]:
+        """The same keys and bound with other entries, known to be good."""
+        return _index(self.vocabulary, entries, self.max_count)
+
+    # Reading ------------------------------------------------------------------------------
+
+    @property
+    def valid_mask(self) -> Bool[Array, "..."]:
+        """Where an entry is in bounds."""
+        return (self.indices >= 0) & (self.indices < len(self.vocabulary))
+
+    @property
+    def counts(self) -> Table[K, Int[Array, " keys"]]:
+        """How many entries each key has."""
+        return self.sum_over(jnp.ones(self.shape, jnp.int32))
+
+    def sum_over[D](self, array: D) -> Table[K, D]:
+        """Sum of ``array`` (or of every leaf of a tree) over the entries of each key.
+
+        A leaf has one row an entry, ``index.shape + (...)``. OOB entries are left out.
+        """
+        from instar.core.data.table import Table  # a table of an index, an index in a table
+
+        sums = jax.tree.map(self._sum_leaf, array)
+        return Table(self.vocabulary, sums)
+
+    def _sum_leaf(self, leaf: Any) -> Array:
+        leaf = jnp.asarray(leaf)
+        leaf = leaf.astype(jnp.int32) if leaf.dtype == bool else leaf
+        if leaf.shape[: self.ndim] != self.shape:
+            raise ValueError(
+                f"sum_over takes one row an entry: the index has shape {self.shape}, the array "
+                f"{leaf.shape}."
+            )
+        sums = jnp.zeros((len(self.vocabulary), *leaf.shape[self.ndim :]), leaf.dtype)
+        return sums.at[self.indices].add(leaf, mode="drop", wrap_negative_indices=False)
+
+    def isin(self, other: Index[K] | Keys[K]) -> Bool[Array, "..."]:
+        """Which entries hold a key that occurs in ``other``; OOB entries never do."""
+        if isinstance(other, Index):
+            mine, others = Index.match(self, other)
+            return isin(mine.indices, others.indices, len(mine.vocabulary))
+        wanted = Vocabulary.of(other, self.cls).find(self.vocabulary) >= 0
+        return (
+            jnp.asarray(wanted)
+            .at[self.indices]
+            .get(mode="fill", fill_value=False, wrap_negative_indices=False)
+        )
+
+    def indices_in(self, keys: Keys[K]) -> Int[Array, "..."]:
+        """The entries as positions in another vocabulary, which must hold all keys."""
+        target = keys if isinstance(keys, Vocabulary) else Vocabulary.of(keys, self.cls)
+        if target is self.vocabulary:
+            return self.indices
+        positions = self.vocabulary.positions_in(target)
+        return relocate(self.indices, positions, len(target))
+
+    # Changing -----------------------------------------------------------------------------
+
+    def apply_mask(self, mask: Any) -> Index[K]:
+        """The same index with OOB entries where ``mask`` is ``False``.
+
+        ``mask`` names leading dimensions of the index, or all of them.
+        """
+        mask = jnp.asarray(mask)
+        mask = mask.reshape(mask.shape + (1,) * (self.ndim - mask.ndim))
+        sentinel = jnp.asarray(len(self.vocabulary), self.indices.dtype)
+        return self._with(jnp.where(mask, self.indices, sentinel))
+
+    def update_labels(self, keys: Keys[K]) -> Index[K]:
+        """The same entries over a larger vocabulary."""
+        target = keys if isinstance(keys, Vocabulary) else Vocabulary.of(keys, self.cls)
+        return _index(target, self.indices_in(target), self.max_count)
+
+    @staticmethod
+    def concatenate[L](*indices: Index[L]) -> Index[L]:
+        """Indices joined along the first axis, over the vocabulary of all their keys."""
+        bounds = [index.max_count for index in indices]
+        bound = None if None in bounds else sum(cast(list[int], bounds))
+        matched = Index.match(*indices)
+        entries = concatenate_rows([index.indices for index in matched])
+        return _index(matched[0].vocabulary, entries, bound)
+
+    @staticmethod
+    def match[L](*indices: Index[L]) -> tuple[Index[L], ...]:
+        """The indices over one common vocabulary."""
+        vocabulary = functools.reduce(Vocabulary.merge, (index.vocabulary for index in indices))
+        return tuple(index.update_labels(vocabulary) for index in indices)
+
+    def combine[L](self, other: Index[L]) -> Index[tuple[K, L]]:
+        """Pairs of keys, entry by entry, as an index over all pairs; OOB where either is."""
+        width = len(other.vocabulary)
+        pairs = _product(self.vocabulary, other.vocabulary)
+        combined = _index(pairs, self.indices * width + other.indices)
+        return combined.apply_mask(self.valid_mask & other.valid_mask)
+
+    # Finding rows -------------------------------------------------------------------------
+
+    def where_flat(self, target: Index[K] | Keys[K], capacity: Any = None) -> Int[Array, " rows"]:
+        """Rows (of the flattened index) that hold any of the target's keys, in order.
+
+        ``capacity`` bounds how many, as an int or a `Capacity`; unused places hold ``size``,
+        which is out of bounds. It may be left out where the index is concrete.
+        """
+        return search.where_flat(self, target, capacity)
+
+    def where_rectangular(
+        self, target: Index[K], capacity: Any = None
+    ) -> Int[Array, "entries width"]:
+        """One row of positions for each entry of ``target``: where its key is held.
+
+        ``capacity`` bounds the width, by default it is ``max_count``; unused places hold
+        ``size``, which is out of bounds.
+        """
+        return search.where_rectangular(self, target, capacity)
+
+    def subselect(self, target: Index[K], capacity: Any = None) -> Selection:
+        """The rows held by each entry of ``target`` in turn, as one ragged list (`Selection`)."""
+        return search.subselect(self, target, capacity)
+
+    def select_per_label(self, k: Any) -> Int[Array, " keys"]:
+        """The position of the k-th row (from 0) of each key; ``size`` where it has fewer.
+
+        ``k`` is one number, or an array with one for each key.
+        """
+        return search.select_per_label(self, k)
+
+    # How tree functions treat an index ----------------------------------------------------
+
+    @property
+    def scatter_args(self) -> ScatterArgs:
+        """Writing drops rows that are out of bounds."""
+        return {"mode": "drop", "wrap_negative_indices": False}
+
+    def __tree_match__(self, *others: Any) -> tuple[Index[K], ...]:
+        """All over one vocabulary; this index's bound stays unless another has a different one."""
+        for other in others:
+            if not isinstance(other, Index):
+                raise TypeError(
+                    f"An Index column takes an Index, not {type(other).__name__}.\n"
+                    f"Its keys are of class {self.cls.__name__}."
+                )
+        agree = all(other.max_count in (None, self.max_count) for other in others)
+        bound = self.max_count if agree else None
+        return tuple(_index(i.vocabulary, i.indices, bound) for i in Index.match(self, *others))
+
+    def __tree_take__(self, idxs: Any) -> Index[K]:
+        """Rows of this column; out of bounds stays out of bounds."""
+        rows = jnp.asarray(self.indices).at[idxs]
+        entries = rows.get(
+            mode="fill", fill_value=len(self.vocabulary), wrap_negative_indices=False
+        )
+        return _index(self.vocabulary, entries)
+
+    def __repr__(self) -> str:
+        return (
+            f"Index({self._show_entries()}, cls={self.cls.__name__}, keys={self.vocabulary!r}, "
+            f"shape={getattr(self.indices, 'shape', None)}, max_count={self.max_count})"
+        )
+
+    def _show_entries(self) -> str:
+        if is_traced(self.indices) or not isinstance(self.indices, jax.Array | np.ndarray):
+            return str(self.indices)
+        size = len(self.vocabulary)
+
+        def show(entry: Any) -> str:
+            return f"'{self.vocabulary[int(entry)]}'" if 0 <= entry < size else "'OOB'"
+
+        return np.array2string(np.asarray(self.indices), formatter={"int_kind": show})
+
+
+def _index(vocabulary: Vocabulary[Any], entries: Any, max_count: int | None = None) -> Index[Any]:
+    """An index from parts that are known to be good: nothing is checked, nothing is read."""
+    index = object.__new__(Index)
+    object.__setattr__(index, "vocabulary", vocabulary)
+    object.__setattr__(index, "indices", entries)
+    object.__setattr__(index, "max_count", max_count)
+    return index
+
+
+def _as_entries(indices: Any, size: int) -> Array:
+    """Entries as 32-bit integers that nobody else can change."""
+    if not is_traced(indices) and not isinstance(indices, jax.Array):
+        indices = np.array(indices)
+        indices = indices if indices.size else indices.astype(np.int32)
+    if not jnp.issubdtype(indices.dtype, jnp.integer):
+        raise TypeError(f"Index entries are integers, not {indices.dtype}.")
+    if indices.dtype == np.int32:
+        return jnp.asarray(indices)
+    module = np if isinstance(indices, np.ndarray) else jnp
+    if indices.dtype.itemsize >= 4:  # out of bounds must not wrap around into bounds
+        top = np.array(size, indices.dtype)
+        indices = module.where(indices > top, top, indices)
+        indices = module.maximum(indices, np.array(_lowest(indices.dtype), indices.dtype))
+    return jnp.asarray(indices.astype(np.int32))
+
+
+def _lowest(dtype: Any) -> int:
+    return max(int(np.iinfo(dtype).min), int(np.iinfo(np.int32).min))
+
+
+def relocate(entries: Any, positions: np.ndarray, sentinel: int, module: Any = jnp) -> Any:
+    """Entry i becomes ``positions[i]``, anything out of bounds becomes ``sentinel``.
+
+    Consecutive positions are an addition; others a look-up in a constant table.
+    ``module`` is NumPy where the work is done on the host.
+    """
+    size = len(positions)
+    target = np.int32(sentinel)
+    inside = (entries >= 0) & (entries < size)
+    if size == 0 or positions[-1] - positions[0] == size - 1:
+        offset = np.int32(positions[0]) if size else np.int32(0)
+        return module.where(inside, entries + offset, target)
+    table = module.asarray(positions.astype(np.int32))
+    if module is np:
+        return np.where(inside, table[np.where(inside, entries, 0)], target)
+    return table.at[entries].get(mode="fill", fill_value=target, wrap_negative_indices=False)
+
+
+def _index_of_integers(values: np.ndarray, cls: type[Any]) -> Index[Any]:
+    unique, entries = _unique_integers(values)
+    return _index(Vocabulary.of(unique, cls), jnp.asarray(entries))
+
+
+def _unique_integers(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Sorted unique values, and the position of each value among them."""
+    if values.size == 0:
+        return np.zeros(0, np.int64), values.astype(np.int32)
+    lowest, highest = int(values.min()), int(values.max())
+    span = highest - lowest + 1
+    if span <= 8 * values.size:  # counting beats sorting where the values lie close together
+        shifted = (values - values.dtype.type(lowest)).astype(np.int64)
+        present = np.zeros(span, bool)
+        present[shifted] = True
+        rank = np.cumsum(present, dtype=np.int32) - np.int32(1)
+        return np.flatnonzero(present) + lowest, rank[shifted]
+    unique, inverse = np.unique(values, return_inverse=True)
+    return unique, inverse.reshape(values.shape).astype(np.int32)
+
+
+def _flatten_values(values: Any) -> tuple[list[Any], tuple[int, ...]]:
+    """Key values in one list, and the shape they came in (nested lists; keys may be tuples)."""
+    if isinstance(values, np.ndarray | jax.Array):
+        return [
+            v.item() if isinstance(v, np.generic) else v for v in np.asarray(values).flat
+        ], values.shape
+    values = list(values)
+    if not values or not isinstance(values[0], list):
+        return [v.item() if isinstance(v, np.generic) else v for v in values], (len(values),)
+    rows = [_flatten_values(row) for row in values]
+    if len({shape for _, shape in rows}) > 1:
+        raise ValueError("Index.new takes rows of equal length.")
+    return [value for row, _ in rows for value in row], (len(rows), *rows[0][1])
+
+
+@functools.lru_cache(maxsize=64)
+def _product(first: Vocabulary[Any], second: Vocabulary[Any]) -> Vocabulary[Any]:
+    """The vocabulary of all pairs, in the order of ``i * len(second) + j``."""
+    size = len(first) * len(second)
+    if size > np.iinfo(np.int32).max:
+        raise ValueError(f"The product of the two key spaces has {size} keys: too many to number.")
+    return Vocabulary.of(tuple((a, b) for a in first for b in second), tuple)

@@ -1,0 +1,122 @@
+"""Concatenating groups of related tables."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from instar.core.data.index import Index, relocate
+from instar.core.data.vocabulary import Vocabulary, is_integer_class
+from instar.core.utils.pytree_dataclass import replace_fields
+from instar.core.utils.transforms import is_traced
+from instar.core.utils.trees import concatenate_rows, tree_take
+
+if TYPE_CHECKING:
+    from instar.core.data.table import Table
+
+__all__ = ["union"]
+
+
+class _KeySpace(NamedTuple):
+    """Where the keys of each member of a group go in the concatenated table."""
+
+    merged: Vocabulary[Any]
+    members: tuple[Vocabulary[Any], ...]
+    positions: tuple[np.ndarray, ...]
+
+
+def union(groups: Sequence[Sequence[Table[Any, Any]]]) -> Any:
+    """See `Table.union`."""
+    members = [list(group) for group in groups]
+    _check_groups(members)
+    spaces = {group[0].cls: _key_space(group) for group in members}
+    tables = tuple(_concatenate(group, spaces) for group in members)
+    return tables[0] if len(groups) == 1 else tables
+
+
+def _check_groups(groups: Sequence[list[Table[Any, Any]]]) -> None:
+    if not groups or any(len(group) == 0 for group in groups):
+        raise ValueError("Table.union takes one or more groups, each of one or more tables.")
+    if len({len(group) for group in groups}) > 1:
+        sizes = ", ".join(str(len(group)) for group in groups)
+        raise ValueError(
+            f"Table.union takes groups of equal length, not of {sizes} tables.\n"
+            "Member i of each group belongs together."
+        )
+    seen: set[type[Any]] = set()
+    for group in groups:
+        classes = {table.cls for table in group}
+        if len(classes) > 1:
+            names = ", ".join(sorted(cls.__name__ for cls in classes))
+            raise ValueError(f"The tables of one group have different key classes: {names}.")
+        (cls,) = classes
+        if cls in seen:
+            raise ValueError(
+                f"Two groups have the key class {cls.__name__}.\n"
+                "An index could not tell which of them it points to."
+            )
+        seen.add(cls)
+
+
+def _key_space(group: list[Table[Any, Any]]) -> _KeySpace:
+    members = tuple(table.vocabulary for table in group)
+    sizes = [len(vocabulary) for vocabulary in members]
+    cls = members[0].cls
+    if is_integer_class(cls):
+        ends = np.cumsum(sizes)
+        positions = tuple(np.arange(end - n, end) for n, end in zip(sizes, ends, strict=True))
+        return _KeySpace(Vocabulary.range(0, int(ends[-1]), cls), members, positions)
+    merged = functools.reduce(Vocabulary.merge, members)
+    if len(merged) < sum(sizes):
+        keys = sorted(key for vocabulary in members for key in vocabulary)
+        repeated = next(a for a, b in pairwise(keys) if a == b)
+        raise ValueError(
+            f"Duplicate key: {repeated!r}.\nKeys that are not integers are not renumbered, "
+            "so the tables of a group must not share any."
+        )
+    return _KeySpace(merged, members, tuple(v.positions_in(merged) for v in members))
+
+
+def _concatenate(
+    group: list[Table[Any, Any]], spaces: dict[type[Any], _KeySpace]
+) -> Table[Any, Any]:
+    def join(*nodes: Any) -> Any:
+        if isinstance(nodes[0], Index):
+            return _join_indices(nodes, spaces.get(nodes[0].cls))
+        return concatenate_rows(nodes)
+
+    first, *others = (table.data for table in group)
+    data = jax.tree.map(join, first, *others, is_leaf=lambda node: isinstance(node, Index))
+    space = spaces[group[0].cls]
+    order = np.argsort(np.concatenate(space.positions), kind="stable").astype(np.int32)
+    if not np.array_equal(order, np.arange(len(order))):
+        data = tree_take(data, jnp.asarray(order))
+    return replace_fields(group[0], {"vocabulary": space.merged, "data": data})
+
+
+def _join_indices(indices: tuple[Index[Any], ...], space: _KeySpace | None) -> Index[Any]:
+    if space is None:
+        return Index.concatenate(*indices)
+    bounds = [index.max_count for index in indices]
+    entries = [
+        _move(index, member, positions, len(space.merged))
+        for index, member, positions in zip(indices, space.members, space.positions, strict=True)
+    ]
+    # The key spaces of the members are disjoint, so a key keeps the bound of its member.
+    bound = None if None in bounds else max(b for b in bounds if b is not None)
+    return Index(space.merged, concatenate_rows(entries), bound)
+
+
+def _move(index: Index[Any], member: Vocabulary[Any], positions: np.ndarray, size: int) -> Any:
+    """The entries of an index into one member, as positions in the concatenated table."""
+    if index.vocabulary is not member:
+        positions = positions[index.vocabulary.positions_in(member)]
+    if is_traced(index.indices):
+        return relocate(index.indices, positions, size)
+    return relocate(np.asarray(index.indices), positions, size, np)

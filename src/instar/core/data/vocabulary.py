@@ -1,0 +1,341 @@
+"""Vocabularies: the unique, sorted keys behind a table or an index.
+
+A vocabulary is part of the structure of a pytree, so JAX compares it on every call of a
+compiled function. Equal vocabularies are therefore *one object* (they are interned), and
+equality and hash are those of the object: they cost the same for one key and for a million.
+
+    Vocabulary
+    ├── RangeVocabulary     consecutive integers: two numbers, no memory per key
+    ├── IntegerVocabulary   other integers: one array
+    └── SortedVocabulary    any other sortable keys: one tuple
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import Any, cast
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+__all__ = ["Keys", "Vocabulary", "is_integer_class"]
+
+_SHOWN = 10
+_interned: weakref.WeakValueDictionary[Hashable, Vocabulary[Any]] = weakref.WeakValueDictionary()
+_lock = threading.Lock()
+
+
+def is_integer_class(cls: type[Any]) -> bool:
+    """Whether keys of this class are numbers that can be counted on from the last one."""
+    return issubclass(cls, int) and cls is not bool
+
+
+class Vocabulary[K](ABC):
+    """Unique, sorted keys of one class. Make one with `of` or `range`."""
+
+    __slots__ = ("__weakref__", "_keys", "cls")
+
+    cls: type[K]
+    _keys: tuple[K, ...] | None
+
+    @staticmethod
+    def of(keys: Keys[Any], cls: type[Any] | None = None) -> Vocabulary[Any]:
+        """The vocabulary of these keys, which must be sorted and unique.
+
+        ``cls`` is the key class, by default that of the keys; numbers and strings given as
+        plain ``int`` and ``str`` become members of it.
+        """
+        if isinstance(keys, Vocabulary):
+            if cls is not None and cls is not keys.cls:
+                raise ValueError(_class_clash("The keys are", keys.cls, "asked for is", cls))
+            return keys
+        if isinstance(keys, range) and keys.step == 1:
+            return Vocabulary.range(keys.start, keys.stop, cls or int)
+        if isinstance(keys, np.ndarray | jax.Array) and _fits_64_bits(keys.dtype):
+            return _of_integers(np.asarray(keys, np.int64), cls or int)
+        return _of_objects(keys, cls)
+
+    @staticmethod
+    def range(start: int, stop: int, cls: type[Any] = int) -> Vocabulary[Any]:
+        """The integers from ``start`` up to, not including, ``stop``."""
+        if not is_integer_class(cls):
+            raise ValueError(
+                f"Keys of class {cls.__name__} can't be numbered: it is no integer class."
+            )
+        stop = max(start, stop)
+        return _intern((cls, start, stop), lambda: RangeVocabulary(cls, start, stop))
+
+    @property
+    def keys(self) -> tuple[K, ...]:
+        """The keys as a tuple, built when it is first read."""
+        if self._keys is None:
+            self._keys = tuple(self)
+        return self._keys
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    @abstractmethod
+    def __getitem__(self, position: int) -> K: ...
+
+    def __iter__(self) -> Iterator[K]:
+        return (self[i] for i in range(len(self)))
+
+    @abstractmethod
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """The keys as an array: what files hold; ``Vocabulary.of`` reads it back."""
+
+    @abstractmethod
+    def find(self, keys: Vocabulary[Any]) -> np.ndarray:
+        """The position of each of ``keys`` in this vocabulary, −1 where it is missing."""
+
+    def __contains__(self, key: object) -> bool:
+        try:
+            return bool(self.find(Vocabulary.of((key,), self.cls))[0] >= 0)
+        except (TypeError, ValueError):
+            return False
+
+    def positions_in(self, target: Vocabulary[Any]) -> np.ndarray:
+        """Where each key stands in ``target``; a `ValueError` that lists those that don't."""
+        clash = _class_clash("The index holds", self.cls, "the target holds", target.cls)
+        comparable = is_integer_class(self.cls) == is_integer_class(target.cls)
+        positions = target.find(self) if comparable else np.full(len(self), -1)
+        missing = np.flatnonzero(positions < 0)
+        if missing.size:
+            shown = [self[int(i)] for i in missing[:_SHOWN]]
+            more = f" and {missing.size - _SHOWN} more" if missing.size > _SHOWN else ""
+            second = f"\n{clash}" if self.cls is not target.cls else ""
+            raise ValueError(f"Keys in self not found in target: {shown}{more}{second}")
+        if self.cls is not target.cls:
+            raise ValueError(clash)
+        return positions.astype(np.int32)
+
+    def merge(self, other: Vocabulary[K]) -> Vocabulary[K]:
+        """The vocabulary of the keys of both."""
+        if self is other:
+            return self
+        if self.cls is not other.cls:
+            raise ValueError(_class_clash("One index holds", self.cls, "another", other.cls))
+        if len(self) == 0 or len(other) == 0:
+            return self if len(other) == 0 else other
+        return self._merge_keys(other)
+
+    @abstractmethod
+    def _merge_keys(self, other: Vocabulary[K]) -> Vocabulary[K]: ...
+
+    def slice(self, start: int | None, stop: int | None) -> Vocabulary[K]:
+        """The keys from position ``start`` up to ``stop``, as in a Python slice."""
+        begin, end, _ = slice(start, stop).indices(len(self))
+        return Vocabulary.of(self.keys[begin:end], self.cls)
+
+    def extended(self, extra: int) -> Vocabulary[K]:
+        """This vocabulary with ``extra`` new integer keys behind the last one."""
+        if not is_integer_class(self.cls):
+            raise ValueError(
+                f"Keys of class {self.cls.__name__} can't be counted on.\n"
+                "Only tables with integer keys can be given free rows."
+            )
+        start = int(cast(Any, self[len(self) - 1])) + 1 if len(self) else 0
+        return self.merge(Vocabulary.range(start, start + extra, self.cls))
+
+    def __copy__(self) -> Vocabulary[K]:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Vocabulary[K]:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Vocabulary.of, (np.asarray(self), self.cls)
+
+    def __repr__(self) -> str:
+        if len(self) > _SHOWN:
+            shown = ", ".join(repr(self[i]) for i in range(_SHOWN))
+            return f"({shown}, … {len(self)} keys)"
+        return repr(self.keys)
+
+
+type Keys[K] = Vocabulary[K] | Sequence[K] | np.ndarray
+
+
+class RangeVocabulary[K](Vocabulary[K]):
+    """Consecutive integers."""
+
+    __slots__ = ("start", "stop")
+
+    def __init__(self, cls: type[K], start: int, stop: int) -> None:
+        self.cls, self.start, self.stop, self._keys = cls, start, stop, None
+
+    def __len__(self) -> int:
+        return self.stop - self.start
+
+    def __getitem__(self, position: int) -> K:
+        return cast(Any, self.cls)(range(self.start, self.stop)[position])
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.arange(self.start, self.stop, dtype=dtype or np.int64)
+
+    def find(self, keys: Vocabulary[Any]) -> np.ndarray:
+        numbers = np.asarray(keys)
+        return np.where((numbers >= self.start) & (numbers < self.stop), numbers - self.start, -1)
+
+    def _merge_keys(self, other: Vocabulary[K]) -> Vocabulary[K]:
+        if isinstance(other, RangeVocabulary):
+            start, stop = min(self.start, other.start), max(self.stop, other.stop)
+            if stop - start <= len(self) + len(other):
+                return Vocabulary.range(start, stop, self.cls)
+        return _of_integers(np.union1d(np.asarray(self), np.asarray(other)), self.cls)
+
+    def slice(self, start: int | None, stop: int | None) -> Vocabulary[K]:
+        part = range(self.start, self.stop)[start:stop]
+        return Vocabulary.range(part.start, part.stop, self.cls)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Vocabulary.range, (self.start, self.stop, self.cls)
+
+    def __repr__(self) -> str:
+        return f"{self.start}-{self.stop - 1}" if len(self) > 1 else repr(self.keys)
+
+
+class IntegerVocabulary[K](Vocabulary[K]):
+    """Integers with gaps, as the bytes of one array (bytes keep their hash)."""
+
+    __slots__ = ("_numbers",)
+
+    def __init__(self, cls: type[K], content: bytes) -> None:
+        self.cls, self._numbers, self._keys = cls, np.frombuffer(content, np.int64), None
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __getitem__(self, position: int) -> K:
+        return cast(Any, self.cls)(self._numbers[position])
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.array(self._numbers, dtype=dtype, copy=copy)
+
+    def find(self, keys: Vocabulary[Any]) -> np.ndarray:
+        numbers = np.asarray(keys)
+        positions = np.minimum(np.searchsorted(self._numbers, numbers), len(self) - 1)
+        return np.where(self._numbers[positions] == numbers, positions, -1)
+
+    def _merge_keys(self, other: Vocabulary[K]) -> Vocabulary[K]:
+        return _of_integers(np.union1d(self._numbers, np.asarray(other)), self.cls)
+
+
+class SortedVocabulary[K](Vocabulary[K]):
+    """Keys of any sortable, hashable class."""
+
+    __slots__ = ("_positions",)
+
+    def __init__(self, cls: type[K], keys: tuple[K, ...]) -> None:
+        self.cls, self._keys = cls, keys
+        self._positions = {key: position for position, key in enumerate(keys)}
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def __getitem__(self, position: int) -> K:
+        return self.keys[position]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        if issubclass(self.cls, str):
+            return np.array([str(cast(Any, key)) for key in self.keys], dtype=dtype or str)
+        array = np.empty(len(self), dtype=object)
+        array[:] = self.keys
+        return array if dtype is None else array.astype(dtype)
+
+    def find(self, keys: Vocabulary[Any]) -> np.ndarray:
+        return np.array([self._positions.get(key, -1) for key in keys], dtype=np.int64)
+
+    def _merge_keys(self, other: Vocabulary[K]) -> Vocabulary[K]:
+        return _of_objects(sorted(cast(Any, {*self, *other})), self.cls)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Vocabulary.of, (self.keys, self.cls)
+
+
+def _intern[K](content: Hashable, build: Callable[[], Vocabulary[K]]) -> Vocabulary[K]:
+    with _lock:
+        known = _interned.get(content)
+        if known is None:
+            known = _interned[content] = build()
+        return known
+
+
+def _fits_64_bits(dtype: Any) -> bool:
+    return jnp.issubdtype(dtype, jnp.integer) and dtype != np.uint64
+
+
+def _of_integers(numbers: np.ndarray, cls: type[Any]) -> Vocabulary[Any]:
+    """The vocabulary of an array of 64-bit integers."""
+    if numbers.ndim != 1:
+        raise ValueError(f"Keys must be a flat sequence, not an array of shape {numbers.shape}.")
+    if not is_integer_class(cls):
+        raise ValueError(f"The keys are integers, but the key class is {cls.__name__}.")
+    if len(numbers) == 0:
+        return Vocabulary.range(0, 0, cls)
+    rising = numbers[1:] > numbers[:-1]
+    if not np.all(rising):
+        first = int(np.argmin(rising))
+        _refuse_order(int(numbers[first]), int(numbers[first + 1]))
+    lowest, highest = int(numbers[0]), int(numbers[-1])
+    if highest - lowest == len(numbers) - 1:
+        return Vocabulary.range(lowest, highest + 1, cls)
+    content = numbers.tobytes()
+    return _intern((cls, content), lambda: IntegerVocabulary(cls, content))
+
+
+def _of_objects(keys: Iterable[Any], cls: type[Any] | None) -> Vocabulary[Any]:
+    """The vocabulary of any sortable keys."""
+    keys = tuple(key.item() if isinstance(key, np.generic) else key for key in keys)
+    if not keys and cls is None:
+        raise ValueError(
+            "Without keys the key class is unknown.\n"
+            "Pass it, as in Table(keys=(), data=..., cls=SystemId)."
+        )
+    cls = cls or type(keys[0])
+    if any(type(key) is not cls for key in keys):
+        keys = tuple(_as_member(key, cls) for key in keys)
+    if is_integer_class(cls):
+        try:
+            return _of_integers(np.array([int(key) for key in keys], dtype=np.int64), cls)
+        except OverflowError:
+            pass  # beyond 64 bits: kept as Python integers
+    for key, following in pairwise(keys):
+        if not key < following:
+            _refuse_order(key, following)
+    if keys and keys[0] != keys[0]:
+        raise ValueError(f"Keys must be comparable, and {keys[0]!r} is not equal to itself.")
+    # Keys that are tuples are equal across classes of their members; vocabularies are not.
+    members = tuple(map(type, keys[0])) if keys and isinstance(keys[0], tuple) else ()
+    return _intern((cls, members, keys), lambda: SortedVocabulary(cls, keys))
+
+
+def _as_member(key: Any, cls: type[Any]) -> Any:
+    """A key of a plain class (``int``) as a member of ``cls`` (``SystemId``)."""
+    if type(key) is cls:
+        return key
+    if type(key) in cls.__mro__ and type(key) is not object:
+        return cls(key)
+    raise ValueError(
+        f"Key {key!r} is of class {type(key).__name__}, but the key class is {cls.__name__}.\n"
+        "All keys of a table or an index are of one class."
+    )
+
+
+def _refuse_order(key: Any, following: Any) -> None:
+    if key == following:
+        raise ValueError(f"Duplicate key: {key!r}.\nThe keys of a table or an index are unique.")
+    raise ValueError(
+        f"Keys are not sorted: {key!r} stands before {following!r}.\n"
+        "Table.new(keys, data) and Index.new(values) sort them."
+    )
+
+
+def _class_clash(first: str, cls: type[Any], second: str, other: type[Any]) -> str:
+    return f"{first} keys of class {cls.__name__}, {second} keys of class {other.__name__}."

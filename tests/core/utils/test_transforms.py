@@ -1,0 +1,195 @@
+import inspect
+import itertools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.sharding import Mesh, PartitionSpec
+
+from instar.core.utils.jax import (
+    NotJaxCompatibleError,
+    is_traced,
+    isin,
+    jit,
+    key_chain,
+    linearize,
+    no_jax_tracing,
+    non_differentiable,
+    sequential_vmap_with_vjp,
+    shard_map,
+    vectorize,
+)
+
+
+def test_jit_bare_and_with_arguments_keeps_name_and_signature():
+    @jit
+    def double(x: jax.Array, *, scale: float = 2.0) -> jax.Array:
+        return x * scale
+
+    @jit(static_argnames="n")
+    def repeat(x: jax.Array, n: int) -> jax.Array:
+        return jnp.tile(x, n)
+
+    assert double.__name__ == "double"
+    assert list(inspect.signature(double).parameters) == ["x", "scale"]
+    np.testing.assert_array_equal(double(jnp.ones(2)), [2.0, 2.0])
+    assert repeat(jnp.ones(2), n=3).shape == (6,)
+    assert "stablehlo" in double.lower(jnp.ones(2)).as_text()
+
+
+def test_jit_accepts_all_options_of_the_contract_at_their_defaults():
+    compiled = jit(
+        lambda x: x + 1,
+        static_argnums=None,
+        static_argnames=None,
+        donate_argnums=None,
+        donate_argnames=None,
+        keep_unused=False,
+        device=None,
+        backend=None,
+        inline=False,
+        abstracted_axes=None,
+        compiler_options=None,
+    )
+    assert compiled(1) == 2
+
+
+def test_jit_refuses_an_option_that_jax_lost_or_never_had():
+    with pytest.raises(TypeError, match=r"^jit has no option 'abstracted_axes' in JAX"):
+        jit(lambda x: x, abstracted_axes=("n",))
+    with pytest.raises(TypeError, match=r"^jit has no option 'statik'"):
+        jit(lambda x: x, statik=1)
+
+
+def test_vectorize_bare_and_with_signature():
+    @vectorize(signature="(n)->()")
+    def norm(x: jax.Array) -> jax.Array:
+        return jnp.sqrt(jnp.sum(x * x))
+
+    assert norm(jnp.ones((4, 9))).shape == (4,)
+    assert vectorize(lambda x: x + 1)(jnp.zeros((2, 3))).shape == (2, 3)
+    scaled = vectorize(lambda x, n: x * n, excluded=(1,))
+    np.testing.assert_array_equal(scaled(jnp.ones(2), 3.0), [3.0, 3.0])
+
+
+def test_shard_map_runs_on_a_mesh():
+    mesh = Mesh(np.array(jax.devices()[:1]), ("rows",))
+    rows = PartitionSpec("rows")
+
+    @shard_map(mesh=mesh, in_specs=rows, out_specs=rows)
+    def double(x: jax.Array) -> jax.Array:
+        return x * 2
+
+    np.testing.assert_array_equal(double(jnp.arange(4.0)), [0.0, 2.0, 4.0, 6.0])
+
+
+def test_linearize_with_and_without_aux():
+    out, jvp = linearize(lambda x: x**2, 3.0)
+    assert (out, jvp(1.0)) == (9.0, 6.0)
+    out, jvp, aux = linearize(lambda x: (x**2, "aux"), 3.0, has_aux=True)
+    assert (out, jvp(1.0), aux) == (9.0, 6.0, "aux")
+
+
+def test_is_traced_looks_at_every_leaf():
+    seen = []
+    jax.jit(lambda x: seen.append((is_traced({"a": (1, x)}), is_traced((1, 2)))))(1.0)
+    assert seen == [(True, False)]
+    assert not is_traced(jnp.ones(2))
+
+
+def test_no_jax_tracing_names_the_function():
+    @no_jax_tracing
+    def on_host(x: float) -> float:
+        return x
+
+    assert on_host(2.0) == 2.0
+    with pytest.raises(NotJaxCompatibleError, match="on_host works on the host"):
+        jax.jit(on_host)(1.0)
+    assert issubclass(NotJaxCompatibleError, TypeError)
+
+
+@pytest.mark.parametrize(
+    "differentiate",
+    [
+        jax.grad,
+        lambda f: lambda x: jax.jvp(f, (x,), (x,)),
+        lambda f: lambda x: jax.vjp(f, x),
+        lambda f: lambda x: jax.linearize(f, x),
+        lambda f: jax.jit(jax.grad(f)),
+        lambda f: lambda x: jax.vmap(jax.grad(f))(x[None]),
+    ],
+)
+def test_non_differentiable_refuses_every_derivative(differentiate):
+    def f(x):
+        return 2.0 * non_differentiable({"x": x})["x"]
+
+    assert f(3.0) == 6.0
+    assert jax.jit(f)(3.0) == 6.0
+    np.testing.assert_array_equal(jax.vmap(f)(jnp.ones(2)), [2.0, 2.0])
+    with pytest.raises(NotImplementedError):
+        differentiate(f)(jnp.asarray(1.0))
+
+
+def test_sequential_vmap_with_vjp_matches_plain_vmap():
+    def energy(x, weights, n):
+        return jnp.sum(jnp.sin(x) * weights["w"]) * n
+
+    sequential = sequential_vmap_with_vjp(energy)
+    x = jnp.linspace(0.0, 1.0, 12).reshape(4, 3)
+    weights = {"w": jnp.arange(12.0).reshape(4, 3)}
+    n = jnp.arange(1, 5).astype(float)
+    np.testing.assert_allclose(
+        jax.vmap(sequential)(x, weights, n), jax.vmap(energy)(x, weights, n), rtol=1e-6
+    )
+    for argnums in (0, 1):
+        ours = jax.vmap(jax.grad(sequential, argnums))(x, weights, n)
+        plain = jax.vmap(jax.grad(energy, argnums))(x, weights, n)
+        jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-6), ours, plain)
+
+
+def test_sequential_vmap_takes_integer_arguments():
+    pick = sequential_vmap_with_vjp(lambda x, i: x[i] ** 2)
+    x = jnp.arange(6.0).reshape(2, 3)
+    gradient = jax.vmap(jax.grad(pick))(x, jnp.array([1, 2]))
+    np.testing.assert_array_equal(gradient, [[0.0, 2.0, 0.0], [0.0, 0.0, 10.0]])
+
+
+def test_sequential_vmap_runs_one_entry_at_a_time():
+    loop = jax.make_jaxpr(jax.vmap(sequential_vmap_with_vjp(lambda x: x @ x)))(jnp.ones((4, 2, 2)))
+    assert "scan" in str(loop)
+
+
+def test_isin_matches_numpy_and_ignores_what_is_out_of_range():
+    rng = np.random.default_rng(0)
+    a, b = rng.integers(0, 50, (3, 4)), rng.integers(0, 50, 7)
+    found = isin(jnp.asarray(a), jnp.asarray(b), 50)
+    np.testing.assert_array_equal(found, np.isin(a, b))
+    edge = isin(jnp.array([-1, 0, 5, 9]), jnp.array([-1, 5, 9]), 5)
+    np.testing.assert_array_equal(edge, [False] * 4)
+
+
+def test_key_chain_is_reproducible_and_never_repeats():
+    first = list(itertools.islice(key_chain(jax.random.key(0)), 5))
+    again = list(itertools.islice(key_chain(jax.random.key(0)), 5))
+    data = [tuple(np.asarray(jax.random.key_data(key))) for key in first]
+    assert len(set(data)) == 5
+    assert data == [tuple(np.asarray(jax.random.key_data(key))) for key in again]
+    assert next(key_chain(jax.random.key(0), (2, 3))).shape == (2, 3)
+    np.testing.assert_array_equal(
+        jax.random.key_data(first[3]), jax.random.key_data(jax.random.fold_in(jax.random.key(0), 3))
+    )
+
+
+def test_key_chain_takes_seed_zero_for_a_seed():
+    zero, one = next(key_chain(jax.random.key(0))), next(key_chain(jax.random.key(1)))
+    assert not np.array_equal(jax.random.key_data(zero), jax.random.key_data(one))
+
+
+def test_installed_jax_compiles_matrix_vector_norms_correctly():
+    """JAX 0.10.2 doesn't (docs/decisions.md); a release that does so again must not go unseen."""
+    with jax.enable_x64(True):
+        x = np.zeros((20000, 3))
+        x[:, 0] = np.arange(20000)
+        norms = jax.jit(lambda x, m: (jnp.einsum("ij,nj->in", m, x) ** 2).sum(0))
+        np.testing.assert_array_equal(norms(x, np.eye(3)), x[:, 0] ** 2)
