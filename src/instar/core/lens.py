@@ -130,13 +130,21 @@ class Lens[S, T](View[S, T]):
         return BoundLens(state, self)
 
 
-def lens[S, T](fn: Callable[[S], T], cls: type[S] | None = None) -> Lens[S, T]:
+@overload
+def lens[T](fn: Callable[[Any], T], cls: None = None) -> Lens[Any, T]: ...
+@overload
+def lens[S, T](fn: Callable[[S], T], cls: type[S]) -> Lens[S, T]: ...
+def lens(fn: Callable[[Any], Any], cls: Any = None) -> Lens[Any, Any]:
     """A lens on the place that ``fn`` describes, or on several: ``lambda s: (s.a, s.b)``."""
     structure, paths = record(fn)
     return PathLens(cls, structure, tuple(paths))
 
 
-def identity_lens[S](cls: type[S] | None = None) -> Lens[S, S]:
+@overload
+def identity_lens(cls: None = None) -> Lens[Any, Any]: ...
+@overload
+def identity_lens[S](cls: type[S]) -> Lens[S, S]: ...
+def identity_lens(cls: Any = None) -> Lens[Any, Any]:
     """The lens on the whole state."""
     return lens(lambda s: s, cls)
 
@@ -146,7 +154,7 @@ def const_lens(value: Any) -> Lens[Any, Any]:
     return ConstLens(value)
 
 
-def view[S, T](fn: Callable[[S], T]) -> View[S, T]:
+def view[T](fn: Callable[[Any], T]) -> View[Any, T]:
     """Any function of the state as a read-only lens; equal where the function is the same."""
     return _FunctionView(fn)
 

@@ -17,7 +17,7 @@ def test_bare_decorator_is_frozen_and_a_pytree():
     point = Point(jnp.ones(2))
     assert [leaf.shape for leaf in jax.tree.leaves(point)] == [(2,)]
     with pytest.raises(dataclasses.FrozenInstanceError):
-        point.x = jnp.zeros(2)  # pyright: ignore[reportAttributeAccessIssue]
+        point.x = jnp.zeros(2)
 
 
 def test_options_reach_the_standard_dataclass():
@@ -30,7 +30,7 @@ def test_options_reach_the_standard_dataclass():
     assert item == Mutable(value=2)
     assert item < Mutable(value=3)
     with pytest.raises(TypeError):
-        Mutable(1)  # pyright: ignore[reportCallIssue]
+        Mutable(1)
 
 
 def test_static_fields_are_structure_and_compilation_key():

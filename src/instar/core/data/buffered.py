@@ -63,9 +63,7 @@ class Buffered[K, D](Table[K, D]):
         vocabulary: Any = None,
     ) -> None:
         object.__setattr__(self, "view", view)
-        super().__init__(cast(Any, keys), data, cls) if vocabulary is None else super().__init__(
-            vocabulary=vocabulary, data=data
-        )
+        super().__init__(keys if vocabulary is None else vocabulary, data, cls)
 
     def __post_init__(self) -> None:
         """Check the rows, and that one column tells which are occupied."""
@@ -84,7 +82,7 @@ class Buffered[K, D](Table[K, D]):
     ) -> Buffered[L, E]:
         """The table with ``num_free`` free rows behind its own."""
         if num_free == 0:
-            return Buffered.full(table, view or SYSTEM)
+            return Buffered(table.vocabulary, table.data, view=_view_of(table, view))
         (padded,) = add_buffers([table], [num_free], [view])
         return cast(Any, padded)
 
@@ -97,9 +95,9 @@ class Buffered[K, D](Table[K, D]):
         return Buffered.pad(rows, num_free)
 
     @staticmethod
-    def full[L, E](table: Table[L, E], view: View[E, Index[Any]] = SYSTEM) -> Buffered[L, E]:
+    def full[L, E](table: Table[L, E], view: View[E, Index[Any]] | None = None) -> Buffered[L, E]:
         """The table as a buffer that has no free rows yet."""
-        return Buffered(table.vocabulary, table.data, view=view)
+        return Buffered.pad(table, 0, view)
 
     # Reading ------------------------------------------------------------------------------
 
@@ -254,6 +252,11 @@ def _padded(table: Table[Any, Any], extra: int, view: View[Any, Any] | None) -> 
         return concatenate_rows([node, zero_rows(node, extra)])
 
     data = jax.tree.map(pad, table.data, is_leaf=_is_index)
-    if view is None:
-        view = table.view if isinstance(table, Buffered) else SYSTEM
-    return Buffered(table.vocabulary.extended(extra), data, view=view)
+    return Buffered(table.vocabulary.extended(extra), data, view=_view_of(table, view))
+
+
+def _view_of(table: Table[Any, Any], view: View[Any, Any] | None) -> View[Any, Any]:
+    """The occupation leaf: the one named, else the table's own, else ``.system``."""
+    if view is not None:
+        return view
+    return table.view if isinstance(table, Buffered) else SYSTEM

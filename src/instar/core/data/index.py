@@ -22,7 +22,7 @@ from instar.core.data.vocabulary import Keys, Vocabulary, is_integer_class
 from instar.core.utils.pytree_dataclass import dataclass, field
 from instar.core.utils.shapes import Bool, Int
 from instar.core.utils.transforms import is_traced, isin, no_jax_tracing
-from instar.core.utils.trees import ScatterArgs, concatenate_rows
+from instar.core.utils.trees import ScatterArgs, concatenate_rows, take_rows
 
 if TYPE_CHECKING:
     from instar.core.data.table import Table
@@ -229,11 +229,7 @@ class Index[K]:
             mine, others = Index.match(self, other)
             return isin(mine.indices, others.indices, len(mine.vocabulary))
         wanted = Vocabulary.of(other, self.cls).find(self.vocabulary) >= 0
-        return (
-            jnp.asarray(wanted)
-            .at[self.indices]
-            .get(mode="fill", fill_value=False, wrap_negative_indices=False)
-        )
+        return take_rows(jnp.asarray(wanted), self.indices, False)
 
     def indices_in(self, keys: Keys[K]) -> Int[Array, "..."]:
         """The entries as positions in another vocabulary, which must hold all keys."""
@@ -334,11 +330,7 @@ class Index[K]:
 
     def __tree_take__(self, idxs: Any) -> Index[K]:
         """Rows of this column; out of bounds stays out of bounds."""
-        rows = jnp.asarray(self.indices).at[idxs]
-        entries = rows.get(
-            mode="fill", fill_value=len(self.vocabulary), wrap_negative_indices=False
-        )
-        return _index(self.vocabulary, entries)
+        return _index(self.vocabulary, take_rows(self.indices, idxs, len(self.vocabulary)))
 
     def __repr__(self) -> str:
         return (
@@ -402,7 +394,7 @@ def relocate(entries: Any, positions: np.ndarray, sentinel: int, module: Any = j
     table = module.asarray(positions.astype(np.int32))
     if module is np:
         return np.where(inside, table[np.where(inside, entries, 0)], target)
-    return table.at[entries].get(mode="fill", fill_value=target, wrap_negative_indices=False)
+    return take_rows(table, entries, target)
 
 
 def _index_of_integers(values: np.ndarray, cls: type[Any]) -> Index[Any]:

@@ -17,6 +17,7 @@ from instar.core.capacity import Capacity, FixedCapacity
 from instar.core.utils.pytree_dataclass import dataclass
 from instar.core.utils.shapes import Int
 from instar.core.utils.transforms import is_traced
+from instar.core.utils.trees import take_rows
 
 if TYPE_CHECKING:
     from instar.core.data.index import Index
@@ -44,9 +45,9 @@ class _Runs(NamedTuple):
 
     def row(self, key: Array, k: Array) -> Array:
         """The k-th row of ``key``; out of bounds where the key has fewer, or is itself OOB."""
-        first = _read(self.start, key, 0)
-        rows = _read(self.order, first + k, self.order.size)
-        return jnp.where(k < _read(self.length, key, 0), rows, self.order.size)
+        first = take_rows(self.start, key, 0)
+        rows = take_rows(self.order, first + k, self.order.size)
+        return jnp.where(k < take_rows(self.length, key, 0), rows, self.order.size)
 
 
 def _runs(index: Index[Any]) -> _Runs:
@@ -55,10 +56,6 @@ def _runs(index: Index[Any]) -> _Runs:
     return _Runs(
         jnp.argsort(entries, stable=True).astype(jnp.int32), jnp.cumsum(count) - count, count
     )
-
-
-def _read(array: Array, positions: Array, fill: int) -> Array:
-    return array.at[positions].get(mode="fill", fill_value=fill, wrap_negative_indices=False)
 
 
 def _room(capacity: Any, needed: Array, what: str) -> int:
@@ -87,7 +84,9 @@ def where_rectangular(index: Index[Any], target: Index[Any], capacity: Any) -> A
     runs = _runs(index)
     keys = target.indices.ravel()
     capacity = index.max_count if capacity is None else capacity
-    width = _room(capacity, jnp.max(_read(runs.length, keys, 0), initial=0), "where_rectangular")
+    width = _room(
+        capacity, jnp.max(take_rows(runs.length, keys, 0), initial=0), "where_rectangular"
+    )
     return runs.row(keys[:, None], jnp.arange(width, dtype=jnp.int32)[None, :])
 
 
@@ -96,12 +95,12 @@ def subselect(index: Index[Any], target: Index[Any], capacity: Any) -> Selection
     index, target = index.match(index, target)
     runs = _runs(index)
     keys = target.indices.ravel()
-    end = jnp.cumsum(_read(runs.length, keys, 0))
+    end = jnp.cumsum(take_rows(runs.length, keys, 0))
     total = end[-1] if keys.size else jnp.zeros((), jnp.int32)
     place = jnp.arange(_room(capacity, total, "subselect"), dtype=jnp.int32)
     entries = jnp.searchsorted(end, place, side="right").astype(jnp.int32)
-    key = _read(keys, entries, len(target.vocabulary))
-    k = place - (_read(end, entries, 0) - _read(runs.length, key, 0))
+    key = take_rows(keys, entries, len(target.vocabulary))
+    k = place - (take_rows(end, entries, 0) - take_rows(runs.length, key, 0))
     return Selection(rows=runs.row(key, k), entries=entries)
 
 

@@ -220,6 +220,8 @@ class Table[K, D]:
 
     # Arithmetic ---------------------------------------------------------------------------
 
+    __array_ufunc__ = None  # an array next to a table is refused, not broadcast over it
+
     def _combine(self, other: Any, op: Callable[[Any, Any], Any]) -> Any:
         if any(isinstance(leaf, Index) for leaf in jax.tree.leaves(self.data, is_leaf=_is_index)):
             raise TypeError("Arithmetic on a table needs numbers in every column; one is an Index.")

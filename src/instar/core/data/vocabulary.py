@@ -15,7 +15,7 @@ from __future__ import annotations
 import threading
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from itertools import pairwise
 from typing import Any, cast
 
@@ -52,7 +52,7 @@ class Vocabulary[K](ABC):
         """
         if isinstance(keys, Vocabulary):
             if cls is not None and cls is not keys.cls:
-                raise ValueError(_class_clash("The keys are", keys.cls, "asked for is", cls))
+                raise ValueError(_class_clash("These are", keys.cls, "asked for are", cls))
             return keys
         if isinstance(keys, range) and keys.step == 1:
             return Vocabulary.range(keys.start, keys.stop, cls or int)
@@ -67,7 +67,7 @@ class Vocabulary[K](ABC):
             raise ValueError(
                 f"Keys of class {cls.__name__} can't be numbered: it is no integer class."
             )
-        stop = max(start, stop)
+        start, stop = (start, stop) if start < stop else (0, 0)
         return _intern((cls, start, stop), lambda: RangeVocabulary(cls, start, stop))
 
     @property
@@ -83,8 +83,8 @@ class Vocabulary[K](ABC):
     @abstractmethod
     def __getitem__(self, position: int) -> K: ...
 
-    def __iter__(self) -> Iterator[K]:
-        return (self[i] for i in range(len(self)))
+    @abstractmethod
+    def __iter__(self) -> Iterator[K]: ...
 
     @abstractmethod
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
@@ -159,7 +159,7 @@ class Vocabulary[K](ABC):
         return repr(self.keys)
 
 
-type Keys[K] = Vocabulary[K] | Sequence[K] | np.ndarray
+type Keys[K] = Vocabulary[K] | tuple[K, ...] | list[K] | range | np.ndarray
 
 
 class RangeVocabulary[K](Vocabulary[K]):
@@ -175,6 +175,9 @@ class RangeVocabulary[K](Vocabulary[K]):
 
     def __getitem__(self, position: int) -> K:
         return cast(Any, self.cls)(range(self.start, self.stop)[position])
+
+    def __iter__(self) -> Iterator[K]:
+        return map(cast(Any, self.cls), range(self.start, self.stop))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return np.arange(self.start, self.stop, dtype=dtype or np.int64)
@@ -215,6 +218,9 @@ class IntegerVocabulary[K](Vocabulary[K]):
     def __getitem__(self, position: int) -> K:
         return cast(Any, self.cls)(self._numbers[position])
 
+    def __iter__(self) -> Iterator[K]:
+        return map(cast(Any, self.cls), self._numbers.tolist())
+
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return np.array(self._numbers, dtype=dtype, copy=copy)
 
@@ -242,9 +248,13 @@ class SortedVocabulary[K](Vocabulary[K]):
     def __getitem__(self, position: int) -> K:
         return self.keys[position]
 
+    def __iter__(self) -> Iterator[K]:
+        return iter(self.keys)
+
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        if issubclass(self.cls, str):
-            return np.array([str(cast(Any, key)) for key in self.keys], dtype=dtype or str)
+        if issubclass(self.cls, str | bytes | float):
+            plain = next(c for c in (str, bytes, float) if issubclass(self.cls, c))
+            return np.array(self.keys, dtype=dtype or plain)
         array = np.empty(len(self), dtype=object)
         array[:] = self.keys
         return array if dtype is None else array.astype(dtype)

@@ -307,8 +307,9 @@ def isin(a: Int[Array, "..."], b: Int[Array, "..."], max_item: int) -> Bool[Arra
 
     Entries of either that are negative or not below ``max_item`` match nothing.
     """
-    present = jnp.zeros(max_item, bool)
-    present = present.at[b].set(True, mode="drop", wrap_negative_indices=False)
+    present = jnp.zeros(max_item + 1, bool)  # the last flag is never set
+    inside = jnp.where((b >= 0) & (b < max_item), b, max_item + 1)
+    present = present.at[inside].set(True, mode="drop")
     return present.at[a].get(mode="fill", fill_value=False, wrap_negative_indices=False)
 
 

@@ -21,6 +21,7 @@ __all__ = [
     "SupportsTreeMatch",
     "concatenate_rows",
     "kahan_summation",
+    "take_rows",
     "tree_concat",
     "tree_map",
     "tree_scatter_set",
@@ -144,16 +145,19 @@ def tree_take(tree: Any, idxs: Any) -> Any:
     def visit(node: Any) -> Any:
         if isinstance(node, SupportsTake):
             return node.__tree_take__(idxs)
-        return _take(jnp.asarray(node), idxs)
+        return take_rows(jnp.asarray(node), idxs)
 
     return jax.tree.map(visit, tree, is_leaf=lambda node: isinstance(node, SupportsTake))
 
 
-def _take(leaf: Array, idxs: Any) -> Array:
+def take_rows(leaf: Array, idxs: Any, fill: Any = 0) -> Array:
+    """Rows ``idxs`` of one array; ``fill`` where one is negative or too large."""
     if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
-        data = _take(jax.random.key_data(leaf), idxs)
+        data = take_rows(jax.random.key_data(leaf), idxs)
         return jax.random.wrap_key_data(data, impl=jax.random.key_impl(leaf))
-    return leaf.at[idxs].get(mode="fill", fill_value=0, wrap_negative_indices=False)
+    if leaf.shape[0] == 0:  # a gather needs a row to read, even if it does not use it
+        return jnp.full(jnp.shape(idxs) + leaf.shape[1:], fill, leaf.dtype)
+    return leaf.at[idxs].get(mode="fill", fill_value=fill, wrap_negative_indices=False)
 
 
 def zero_rows(leaf: Any, rows: int) -> Any:
