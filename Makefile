@@ -33,10 +33,15 @@ check: $(VENV)/.ready
 	$(VENV)/bin/lint-imports
 	$(VENV)/bin/codespell
 
+pins:
+	@tools/environment .venv-pins /dev/null
+	.venv-pins/bin/python tools/pins.py > constraints.txt
+	rm -rf .venv-pins
+
 bench: $(VENV)/.ready
 	$(RUN) bench/core.py
 
 clean:
 	rm -rf $(VENV) $(OLDEST) .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 
-.PHONY: all demo test test-long test-oldest check bench clean
+.PHONY: all demo test test-long test-oldest check pins bench clean

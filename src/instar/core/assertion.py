@@ -127,10 +127,16 @@ def runtime_assert(
     )
 
 
+_LIBRARIES = ("/instar/core/", "/site-packages/jax/", "/jaxtyping/", "/beartype/")
+
+
 def _caller() -> str:
-    """The innermost line outside of this package's core, else the line that made the check."""
-    frames = [f for f in traceback.extract_stack() if "/instar/core/" not in f.filename]
-    frame = frames[-1]
+    """The innermost line of the user's code."""
+    frame = next(
+        frame
+        for frame in reversed(traceback.extract_stack())
+        if not any(library in frame.filename for library in _LIBRARIES)
+    )
     return f"{frame.filename}:{frame.lineno}, in {frame.name}"
 
 

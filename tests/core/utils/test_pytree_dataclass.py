@@ -81,6 +81,16 @@ def test_replace_and_inheritance():
     assert len(jax.tree.leaves(named)) == 2
 
 
+def test_slots_work_too():
+    @dataclass(slots=True)
+    class Slotted:
+        x: jax.Array
+        name: str = field(static=True, default="s")
+
+    doubled = jax.jit(lambda s: jax.tree.map(lambda x: x * 2, s))(Slotted(jnp.ones(2), "t"))
+    assert (doubled.x.tolist(), doubled.name) == ([2.0, 2.0], "t")
+
+
 def test_post_init_can_be_switched_off():
     runs = []
 

@@ -86,10 +86,20 @@ class Buffered[K, D](Table[K, D]):
         (padded,) = add_buffers([table], [num_free], [view])
         return cast(Any, padded)
 
+    @overload
     @staticmethod
     def arange[E](
-        data: E, label: type[Any] = int, num_free: int = 0, view: View[E, Index[Any]] = SYSTEM
-    ) -> Buffered[Any, E]:
+        data: E, *, num_free: int = 0, view: View[E, Index[Any]] = SYSTEM
+    ) -> Buffered[int, E]: ...
+    @overload
+    @staticmethod
+    def arange[L, E](
+        data: E, label: type[L], num_free: int = 0, view: View[E, Index[Any]] = SYSTEM
+    ) -> Buffered[L, E]: ...
+    @staticmethod
+    def arange(
+        data: Any, label: type[Any] = int, num_free: int = 0, view: View[Any, Any] = SYSTEM
+    ) -> Buffered[Any, Any]:
         """Rows under the keys 0…n−1, and ``num_free`` free ones behind them."""
         rows = Buffered(Vocabulary.range(0, row_count(data), label), data, view=view)
         return Buffered.pad(rows, num_free)

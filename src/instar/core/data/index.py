@@ -22,12 +22,12 @@ from instar.core.data.vocabulary import Keys, Vocabulary, is_integer_class
 from instar.core.utils.pytree_dataclass import dataclass, field
 from instar.core.utils.shapes import Bool, Int
 from instar.core.utils.transforms import is_traced, isin, no_jax_tracing
-from instar.core.utils.trees import ScatterArgs, concatenate_rows, take_rows
+from instar.core.utils.trees import ScatterArgs, concatenate_rows, from_host, take_rows
 
 if TYPE_CHECKING:
     from instar.core.data.table import Table
 
-__all__ = ["Index", "relocate"]
+__all__ = ["Index", "relocate", "relocate_on_host"]
 
 
 @dataclass(init=False, repr=False, eq=False)
@@ -99,6 +99,15 @@ class Index[K]:
 
     # Making -------------------------------------------------------------------------------
 
+    @overload
+    @staticmethod
+    def new[L](values: Any, label: type[L]) -> Index[L]: ...
+    @overload
+    @staticmethod
+    def new[L](values: list[L] | tuple[L, ...]) -> Index[L]: ...
+    @overload
+    @staticmethod
+    def new(values: Any) -> Index[Any]: ...
     @staticmethod
     @no_jax_tracing
     def new(values: Any, label: type[Any] | None = None) -> Index[Any]:
@@ -115,11 +124,21 @@ class Index[K]:
         vocabulary = Vocabulary.of(sorted(set(flat)), label)
         position = {key: i for i, key in enumerate(vocabulary.keys)}
         entries = np.array([position[value] for value in flat], np.int32).reshape(shape)
-        return _index(vocabulary, jnp.asarray(entries))
+        return _index(vocabulary, from_host(entries))
 
+    @overload
     @staticmethod
     def integer(
-        array: Any, n: int | None = None, label: type[Any] = int, max_count: int | None = None
+        array: Any, n: int | None = None, *, max_count: int | None = None
+    ) -> Index[int]: ...
+    @overload
+    @staticmethod
+    def integer[L](
+        array: Any, n: int | None = None, *, label: type[L], max_count: int | None = None
+    ) -> Index[L]: ...
+    @staticmethod
+    def integer(
+        array: Any, n: int | None = None, *, label: type[Any] = int, max_count: int | None = None
     ) -> Index[Any]:
         """Entries into the keys 0…n−1; n is by default one more than the largest entry."""
         if n is None:
@@ -128,15 +147,27 @@ class Index[K]:
             n = int(np.max(np.asarray(array), initial=-1)) + 1
         return Index(Vocabulary.range(0, n, label), array, max_count)
 
+    @overload
+    @staticmethod
+    def arange(n: int) -> Index[int]: ...
+    @overload
+    @staticmethod
+    def arange[L](n: int, label: type[L]) -> Index[L]: ...
     @staticmethod
     def arange(n: int, label: type[Any] = int) -> Index[Any]:
         """Each of the keys 0…n−1 once, in order."""
-        return _index(Vocabulary.range(0, n, label), jnp.asarray(np.arange(n, dtype=np.int32)), 1)
+        return _index(Vocabulary.range(0, n, label), from_host(np.arange(n, dtype=np.int32)), 1)
 
+    @overload
     @staticmethod
-    def zeros(shape: int | tuple[int, ...], n: int = 1, label: type[Any] = int) -> Index[Any]:
+    def zeros(shape: int | tuple[int, ...], n: int = 1) -> Index[int]: ...
+    @overload
+    @staticmethod
+    def zeros[L](shape: int | tuple[int, ...], n: int = 1, *, label: type[L]) -> Index[L]: ...
+    @staticmethod
+    def zeros(shape: int | tuple[int, ...], n: int = 1, *, label: type[Any] = int) -> Index[Any]:
         """Entries that all point to the first of the keys 0…n−1."""
-        return _index(Vocabulary.range(0, n, label), jnp.asarray(np.zeros(shape, np.int32)))
+        return _index(Vocabulary.range(0, n, label), from_host(np.zeros(shape, np.int32)))
 
     # Array manners ------------------------------------------------------------------------
 
@@ -360,46 +391,54 @@ def _index(vocabulary: Vocabulary[Any], entries: Any, max_count: int | None = No
 
 def _as_entries(indices: Any, size: int) -> Array:
     """Entries as 32-bit integers that nobody else can change."""
-    if not is_traced(indices) and not isinstance(indices, jax.Array):
-        indices = np.array(indices)
+    on_host = not is_traced(indices) and not isinstance(indices, jax.Array)
+    if on_host:
+        indices = np.asarray(indices)
         indices = indices if indices.size else indices.astype(np.int32)
     if not jnp.issubdtype(indices.dtype, jnp.integer):
         raise TypeError(f"Index entries are integers, not {indices.dtype}.")
     if indices.dtype == np.int32:
-        return jnp.asarray(indices)
-    module = np if isinstance(indices, np.ndarray) else jnp
+        return from_host(indices.copy()) if on_host else indices
+    module: Any = np if on_host else jnp
     if indices.dtype.itemsize >= 4:  # out of bounds must not wrap around into bounds
-        top = np.array(size, indices.dtype)
-        indices = module.where(indices > top, top, indices)
-        indices = module.maximum(indices, np.array(_lowest(indices.dtype), indices.dtype))
-    return jnp.asarray(indices.astype(np.int32))
+        lowest, top = (np.array(i, indices.dtype) for i in (_lowest(indices.dtype), size))
+        indices = module.clip(indices, lowest, top)
+    narrow: Any = indices.astype(np.int32)
+    return from_host(narrow) if on_host else narrow
 
 
 def _lowest(dtype: Any) -> int:
     return max(int(np.iinfo(dtype).min), int(np.iinfo(np.int32).min))
 
 
-def relocate(entries: Any, positions: np.ndarray, sentinel: int, module: Any = jnp) -> Any:
+def relocate(entries: Array, positions: np.ndarray, sentinel: int) -> Array:
     """Entry i becomes ``positions[i]``, anything out of bounds becomes ``sentinel``.
 
     Consecutive positions are an addition; others a look-up in a constant table.
-    ``module`` is NumPy where the work is done on the host.
     """
     size = len(positions)
     target = np.int32(sentinel)
-    inside = (entries >= 0) & (entries < size)
     if size == 0 or positions[-1] - positions[0] == size - 1:
+        inside = (entries >= 0) & (entries < size)
         offset = np.int32(positions[0]) if size else np.int32(0)
-        return module.where(inside, entries + offset, target)
-    table = module.asarray(positions.astype(np.int32))
-    if module is np:
-        return np.where(inside, table[np.where(inside, entries, 0)], target)
-    return take_rows(table, entries, target)
+        return jnp.where(inside, entries + offset, target)
+    return take_rows(jnp.asarray(positions), entries, target)
+
+
+def relocate_on_host(entries: np.ndarray, positions: np.ndarray | range, sentinel: int) -> Any:
+    """`relocate` with NumPy, where tracing is not needed and compiling does not pay."""
+    size = len(positions)
+    inside = entries.view(np.uint32) < size  # negative numbers are large unsigned ones
+    if isinstance(positions, range):
+        moved = entries + np.int32(positions.start)
+    else:
+        moved = np.append(positions, sentinel).astype(np.int32)[np.where(inside, entries, size)]
+    return moved if inside.all() else np.where(inside, moved, np.int32(sentinel))
 
 
 def _index_of_integers(values: np.ndarray, cls: type[Any]) -> Index[Any]:
     unique, entries = _unique_integers(values)
-    return _index(Vocabulary.of(unique, cls), jnp.asarray(entries))
+    return _index(Vocabulary.of(unique, cls), from_host(entries))
 
 
 def _unique_integers(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -63,8 +63,14 @@ class Table[K, D]:
 
     # Making -------------------------------------------------------------------------------
 
+    @overload
     @staticmethod
-    def arange[E](data: E, label: type[Any] = int) -> Table[Any, E]:
+    def arange[E](data: E) -> Table[int, E]: ...
+    @overload
+    @staticmethod
+    def arange[L, E](data: E, label: type[L]) -> Table[L, E]: ...
+    @staticmethod
+    def arange(data: Any, label: type[Any] = int) -> Table[Any, Any]:
         """A table with the keys 0…n−1, n from the leading dimension of the data."""
         return Table(Vocabulary.range(0, row_count(data), label), data)
 

@@ -11,8 +11,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from instar.core.data.index import Index, relocate
-from instar.core.data.vocabulary import Vocabulary, is_integer_class
+from instar.core.data.index import Index, relocate, relocate_on_host
+from instar.core.data.vocabulary import RangeVocabulary, Vocabulary, is_integer_class
 from instar.core.utils.pytree_dataclass import replace_fields
 from instar.core.utils.transforms import is_traced
 from instar.core.utils.trees import concatenate_rows, tree_take
@@ -28,7 +28,7 @@ class _KeySpace(NamedTuple):
 
     merged: Vocabulary[Any]
     members: tuple[Vocabulary[Any], ...]
-    positions: tuple[np.ndarray, ...]
+    positions: tuple[np.ndarray | range, ...]
 
 
 def union(groups: Sequence[Sequence[Table[Any, Any]]]) -> Any:
@@ -69,9 +69,9 @@ def _key_space(group: list[Table[Any, Any]]) -> _KeySpace:
     sizes = [len(vocabulary) for vocabulary in members]
     cls = members[0].cls
     if is_integer_class(cls):
-        ends = np.cumsum(sizes)
-        positions = tuple(np.arange(end - n, end) for n, end in zip(sizes, ends, strict=True))
-        return _KeySpace(Vocabulary.range(0, int(ends[-1]), cls), members, positions)
+        ends = [int(end) for end in np.cumsum(sizes)]
+        positions = tuple(range(end - n, end) for n, end in zip(sizes, ends, strict=True))
+        return _KeySpace(Vocabulary.range(0, ends[-1], cls), members, positions)
     merged = functools.reduce(Vocabulary.merge, members)
     if len(merged) < sum(sizes):
         keys = sorted(key for vocabulary in members for key in vocabulary)
@@ -94,9 +94,9 @@ def _concatenate(
     first, *others = (table.data for table in group)
     data = jax.tree.map(join, first, *others, is_leaf=lambda node: isinstance(node, Index))
     space = spaces[group[0].cls]
-    order = np.argsort(np.concatenate(space.positions), kind="stable").astype(np.int32)
-    if not np.array_equal(order, np.arange(len(order))):
-        data = tree_take(data, jnp.asarray(order))
+    if not isinstance(space.merged, RangeVocabulary):  # keys that are merged, not renumbered
+        order = np.argsort(np.concatenate(space.positions))
+        data = tree_take(data, jnp.asarray(order, jnp.int32))
     return replace_fields(group[0], {"vocabulary": space.merged, "data": data})
 
 
@@ -113,10 +113,12 @@ def _join_indices(indices: tuple[Index[Any], ...], space: _KeySpace | None) -> I
     return Index(space.merged, concatenate_rows(entries), bound)
 
 
-def _move(index: Index[Any], member: Vocabulary[Any], positions: np.ndarray, size: int) -> Any:
+def _move(
+    index: Index[Any], member: Vocabulary[Any], positions: np.ndarray | range, size: int
+) -> Any:
     """The entries of an index into one member, as positions in the concatenated table."""
     if index.vocabulary is not member:
-        positions = positions[index.vocabulary.positions_in(member)]
+        positions = np.asarray(positions)[index.vocabulary.positions_in(member)]
     if is_traced(index.indices):
-        return relocate(index.indices, positions, size)
-    return relocate(np.asarray(index.indices), positions, size, np)
+        return relocate(index.indices, np.asarray(positions), size)
+    return relocate_on_host(np.asarray(index.indices), positions, size)

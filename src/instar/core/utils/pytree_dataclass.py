@@ -125,15 +125,21 @@ def _register(cls: type[Any]) -> None:
     def flatten_with_keys(node: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         return tuple(zip(keys, children(node), strict=True)), structure(node)
 
+    names, new = static + dynamic, object.__new__
+
     def unflatten(structure: tuple[Any, ...], children: Iterable[Any]) -> Any:
-        node = object.__new__(cls)
-        for name, value in zip(static, structure, strict=True):
-            object.__setattr__(node, name, value)
-        for name, value in zip(dynamic, children, strict=True):
+        node = new(cls)
+        node.__dict__.update(zip(names, (*structure, *children), strict=True))
+        return node
+
+    def unflatten_slots(structure: tuple[Any, ...], children: Iterable[Any]) -> Any:
+        node = new(cls)
+        for name, value in zip(names, (*structure, *children), strict=True):
             object.__setattr__(node, name, value)
         return node
 
-    jax.tree_util.register_pytree_with_keys(cls, flatten_with_keys, unflatten, flatten)
+    rebuild = unflatten if cls.__dictoffset__ else unflatten_slots
+    jax.tree_util.register_pytree_with_keys(cls, flatten_with_keys, rebuild, flatten)
 
 
 def _tuple_getter(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:

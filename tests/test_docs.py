@@ -1,0 +1,131 @@
+"""Every code block and every command of the README, the handbook and CONTRIBUTING."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import jax
+import pytest
+import walkthrough
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+TEXTS = [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
+
+
+@pytest.fixture(autouse=True)
+def _as_a_reader_runs_it():
+    """Pages run under JAX's own defaults, not under the strictness of the tests."""
+    with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
+        yield
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_code_blocks_run_and_print_what_the_page_says(page):
+    blocks = page.read_text().count("```python\n")
+    assert walkthrough.check(page) == blocks
+
+
+def test_a_page_that_says_something_else_is_found(tmp_path):
+    page = tmp_path / "wrong.md"
+    page.write_text("```python\nprint(1)\n```\n```text\n2\n```\n")
+    with pytest.raises(AssertionError, match="but the page says"):
+        walkthrough.check(page)
+
+
+def commands() -> list[str]:
+    text = "\n".join(page.read_text() for page in TEXTS)
+    blocks = re.findall(r"^```sh\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    inline = re.findall(r"`((?:PYTHON=\S+ )?make [\w./-]+)`", text)
+    return sorted({line for block in blocks for line in block.splitlines()} | set(inline))
+
+
+def test_there_are_commands_to_check():
+    assert {"make demo", "make test", "make check"} <= set(commands())
+
+
+@pytest.mark.parametrize("command", [c for c in commands() if " make " in f" {c}"])
+def test_make_knows_every_target_that_is_named(command):
+    target = command.split("make ")[1]
+    subprocess.run(["make", "-n", target], cwd=ROOT, check=True, capture_output=True)
+
+
+def test_make_demo_runs_the_walkthrough():
+    planned = subprocess.run(["make", "-n", "demo"], cwd=ROOT, check=True, capture_output=True)
+    command = planned.stdout.decode().splitlines()[-1].split()
+    assert command[0] == ".venv/bin/python"
+    run = [sys.executable, *command[1:]]
+    out = subprocess.run(run, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    assert "→ traced 1 time" in out
+    assert "particles per system: [4 2 4]" in out
+
+
+def test_the_walkthrough_tool_says_how_it_is_used():
+    run = [sys.executable, ROOT / "tools" / "walkthrough.py", "no-such-page.md"]
+    out = subprocess.run(run, capture_output=True, text=True, check=False)
+    assert out.returncode != 0
+    assert out.stderr.startswith("usage: walkthrough.py PAGE.md")
+
+
+def test_one_test_can_be_run_as_contributing_says():
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    command = re.search(r"`\.venv/bin/python (-m pytest .*?)`", text)
+    assert command
+    run = [sys.executable, *command[1].split(), "-p", "no:cacheprovider"]
+    out = subprocess.run(run, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert out.returncode == 0, out.stdout
+
+
+@pytest.mark.parametrize("page", TEXTS, ids=lambda page: page.stem)
+def test_links_lead_to_files(page):
+    for target in re.findall(r"\]\((?!http)([^)#]+)", page.read_text()):
+        assert (page.parent / target).exists(), target
+
+
+# The environment script -------------------------------------------------------------------
+
+
+def fake_python(folder: Path, name: str, version: str) -> None:
+    """An interpreter that only knows its version."""
+    major, minor = version.split(".")
+    script = folder / name
+    script.write_text(
+        "#!/bin/sh\n"
+        f'case "$2" in *version_info*) [ {major} -gt 3 ] || [ {minor} -ge 12 ]; exit $? ;; esac\n'
+        f'echo "$0 $*" >> {folder}/calls\n'
+        'if [ "$1 $2" = "-m venv" ]; then mkdir -p "$3/bin"; cp "$0" "$3/bin/python"; fi\n'
+    )
+    script.chmod(0o755)
+
+
+def run_environment(tmp_path: Path) -> subprocess.CompletedProcess[str]:
+    for tool in ("sh", "rm", "touch", "mkdir", "cp", "env"):
+        (tmp_path / tool).symlink_to(shutil.which(tool) or "")
+    return subprocess.run(
+        ["sh", ROOT / "tools" / "environment", tmp_path / "venv", "constraints.txt"],
+        env={"PATH": str(tmp_path)},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_without_a_new_enough_python_one_line_says_what_to_install(tmp_path):
+    fake_python(tmp_path, "python3", "3.11")
+    done = run_environment(tmp_path)
+    assert done.returncode != 0
+    assert done.stderr.startswith("instar needs Python 3.12 or newer")
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("newer", ["python3.13", "python3.12"])
+def test_an_older_python3_is_passed_over_for_a_newer_one(tmp_path, newer):
+    fake_python(tmp_path, "python3", "3.11")
+    fake_python(tmp_path, newer, newer.removeprefix("python"))
+    done = run_environment(tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert f"{newer} -m venv" in (tmp_path / "calls").read_text()
+    assert (tmp_path / "venv" / ".ready").exists()

@@ -1,0 +1,109 @@
+"""The public surface, and what importing instar does and does not do."""
+
+import ast
+import importlib
+import pkgutil
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import instar
+
+ROOT = Path(__file__).parents[1]
+MODULES = [m.name for m in pkgutil.walk_packages(instar.__path__, "instar.")]
+
+CONTRACT = {
+    "instar.core.utils.jax": """dataclass field lens_field jit vectorize shard_map linearize
+        is_traced no_jax_tracing NotJaxCompatibleError non_differentiable sequential_vmap_with_vjp
+        isin kahan_summation key_chain tree_map SupportsTreeMatch tree_scatter_set ScatterArgs
+        HasScatterArgs tree_where_broadcast_last tree_concat tree_stack tree_zeros_like
+        tree_structure PyTreeDef skip_post_init_if_disabled no_post_init""",
+    "instar.core.lens": """lens bind identity_lens const_lens view HasLensFields LensField
+        lens_property""",
+    "instar.core.typing": "SystemId ParticleId MotifId GroupId InclusionId ExclusionId Label",
+    "instar.core.data": "Table Index Buffered add_buffers grow",
+    "instar.core.assertion": "runtime_assert with_runtime_assertions RuntimeAssertion",
+    "instar.core.capacity": "Capacity CapacityError FixedCapacity",
+}
+
+
+def run_python(code: str) -> str:
+    run = [sys.executable, "-W", "error", "-c", code]
+    return subprocess.run(run, check=True, capture_output=True, text=True).stdout
+
+
+@pytest.mark.parametrize("module", CONTRACT)
+def test_every_name_of_the_contract_is_there(module):
+    assert set(CONTRACT[module].split()) <= set(importlib.import_module(module).__all__)
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_every_public_name_exists_and_is_described(module):
+    loaded = importlib.import_module(module)
+    assert loaded.__doc__
+    for name in getattr(loaded, "__all__", ()):
+        public = getattr(loaded, name)
+        ours = getattr(public, "__module__", "").startswith("instar")
+        assert public.__doc__ or not ours, name
+
+
+def test_the_top_level_list_is_short_and_documented():
+    assert len(instar.__all__) <= 15
+    pages = "".join(page.read_text() for page in (ROOT / "docs" / "handbook").glob("*.md"))
+    for name in instar.__all__:
+        assert name == "__version__" or re.search(rf"\b{name}\b", pages), name
+
+
+def test_the_version_is_the_same_everywhere():
+    citation = (ROOT / "CITATION.cff").read_text()
+    assert f"version: {instar.__version__}\n" in citation
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert "version" in project["dynamic"]
+
+
+def test_importing_changes_nothing():
+    out = run_python(
+        "import logging, warnings, jax\n"
+        "before = dict(jax.config.values), list(logging.root.handlers), list(warnings.filters)\n"
+        "import instar, instar.core.data, instar.core.lens\n"
+        "after = dict(jax.config.values), list(logging.root.handlers), list(warnings.filters)\n"
+        "print(before == after)"
+    )
+    assert out.strip() == "True"
+
+
+def test_the_core_needs_only_jax_and_numpy():
+    out = run_python(
+        "import sys\n"
+        "for name in ('jaxtyping', 'beartype', 'h5py', 'ase', 'pydantic', 'rich'):\n"
+        "    sys.modules[name] = None\n"
+        "import instar, jax.numpy as jnp\n"
+        "t = instar.Table.arange(jnp.arange(3.0))\n"
+        "print(float(t[instar.Index.arange(3)].sum()))"
+    )
+    assert out.strip() == "3.0"
+
+
+def test_only_one_file_touches_private_jax():
+    private = [
+        path.name
+        for path in (ROOT / "src").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Import | ast.ImportFrom) and "jax._src" in ast.unparse(node)
+    ]
+    assert set(private) == {"jax_compat.py"}
+
+
+def test_files_stay_readable():
+    for path in (ROOT / "src").rglob("*.py"):
+        assert len(path.read_text().splitlines()) <= 500, path
+
+
+def test_pins_hold_no_addresses():
+    for path in ROOT.glob("constraints*.txt"):
+        lines = [line for line in path.read_text().splitlines() if not line.startswith("#")]
+        assert all(re.fullmatch(r"[A-Za-z0-9._-]+==[0-9a-z.]+", line) for line in lines), path
