@@ -54,7 +54,8 @@ def test_make_knows_every_target_that_is_named(command):
 
 def test_make_demo_runs_the_walkthrough():
     planned = subprocess.run(["make", "-n", "demo"], cwd=ROOT, check=True, capture_output=True)
-    command = planned.stdout.decode().splitlines()[-1].split()
+    lines = planned.stdout.decode().splitlines()
+    command = next(line for line in lines if "walkthrough" in line).split()
     assert command[0] == ".venv/bin/python"
     run = [sys.executable, *command[1:]]
     out = subprocess.run(run, cwd=ROOT, check=True, capture_output=True, text=True).stdout

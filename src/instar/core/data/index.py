@@ -403,7 +403,7 @@ def _as_entries(indices: Any, size: int) -> Array:
     if indices.dtype.itemsize >= 4:  # out of bounds must not wrap around into bounds
         lowest, top = (np.array(i, indices.dtype) for i in (_lowest(indices.dtype), size))
         indices = module.clip(indices, lowest, top)
-    narrow: Any = indices.astype(np.int32)
+    narrow = cast(Any, indices.astype(np.int32))
     return from_host(narrow) if on_host else narrow
 
 
