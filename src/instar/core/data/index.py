@@ -398,13 +398,13 @@ def _as_entries(indices: Any, size: int) -> Array:
     if not jnp.issubdtype(indices.dtype, jnp.integer):
         raise TypeError(f"Index entries are integers, not {indices.dtype}.")
     if indices.dtype == np.int32:
-        return from_host(indices.copy()) if on_host else indices
+        return from_host(np.array(indices)) if on_host else indices
     module: Any = np if on_host else jnp
     if indices.dtype.itemsize >= 4:  # out of bounds must not wrap around into bounds
         lowest, top = (np.array(i, indices.dtype) for i in (_lowest(indices.dtype), size))
         indices = module.clip(indices, lowest, top)
-    narrow = cast(Any, indices.astype(np.int32))
-    return from_host(narrow) if on_host else narrow
+    narrow = indices.astype(np.int32)
+    return from_host(np.asarray(narrow)) if on_host else narrow
 
 
 def _lowest(dtype: Any) -> int:
