@@ -215,6 +215,22 @@ def test_rows_of_a_table_inside_a_state():
     np.testing.assert_array_equal(whole.set({"table": table}, new)["table"].data["a"], [8, 0, 0])
 
 
+def test_rows_of_several_tables_follow_each_tables_own_keys():
+    state = (Table(("a", "b"), jnp.array([1.0, 2.0])), Table(("b", "c"), jnp.array([3.0, 4.0])))
+    rows = lens(lambda s: (s[0], s[1])).at(Index(("b",), [0]))
+    assert [part.tolist() for part in rows.get(state)] == [[2.0], [3.0]]
+    first, second = rows.set(state, (jnp.array([7.0]), jnp.array([8.0])))
+    assert (first.data.tolist(), second.data.tolist()) == ([1.0, 7.0], [8.0, 4.0])
+
+
+def test_entries_set_through_a_lens_are_checked_and_brought_to_one_type():
+    state = {"kind": Index(("a", "b"), [0, 1])}
+    column = lens(lambda s: s["kind"].indices)
+    assert column.set(state, np.array([1, 2**40]))["kind"].indices.tolist() == [1, 2]
+    with pytest.raises(ValueError, match="Index entries must not be negative"):
+        column.set(state, np.array([-1]))
+
+
 def test_rows_refuse_negative_numbers_and_masks():
     weights = lens(lambda s: s.weights)
     with pytest.raises(LensError, match=r"Row numbers must not be negative: -1"):

@@ -27,7 +27,7 @@ import dataclasses
 import typing
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar, cast, overload
+from typing import Any, Generic, TypeVar, overload
 
 import jax
 import jax.numpy as jnp
@@ -47,7 +47,14 @@ from instar.core.utils.paths import (
 )
 from instar.core.utils.pytree_dataclass import is_lens_field
 from instar.core.utils.transforms import is_traced
-from instar.core.utils.trees import PyTreeDef, tree_scatter_set, tree_structure, tree_take
+from instar.core.utils.trees import (
+    PyTreeDef,
+    ScatterArgs,
+    SupportsTake,
+    tree_scatter_set,
+    tree_structure,
+    tree_take,
+)
 
 __all__ = [
     "BoundLens",
@@ -260,19 +267,22 @@ class RowsLens[S, T](Lens[S, T]):
         return self.base.paths
 
     def get(self, state: S) -> T:
-        part = self.base.get(state)
-        if isinstance(part, SupportsRows):
-            return part[self.indices]
-        return tree_take(part, self._positions)
+        return jax.tree.map(self._read, self.base.get(state), is_leaf=_has_own_rows)
 
     def edits(self, state: S, value: T) -> list[Edit]:
         part = self.base.get(state)
-        if isinstance(part, SupportsRows):
-            return self.base.edits(state, part.update(self.indices, value))
-        drop = {"mode": "drop", "wrap_negative_indices": False}
-        return self.base.edits(
-            state, tree_scatter_set(part, value, self._positions, cast(Any, drop))
-        )
+        return self.base.edits(state, jax.tree.map(self._write, part, value, is_leaf=_has_own_rows))
+
+    def _read(self, node: Any) -> Any:
+        if isinstance(node, SupportsRows):
+            return node[self.indices]
+        return tree_take(node, self._positions)
+
+    def _write(self, node: Any, value: Any) -> Any:
+        if isinstance(node, SupportsRows):
+            return node.update(self.indices, value)
+        drop: ScatterArgs = {"mode": "drop", "wrap_negative_indices": False}
+        return tree_scatter_set(node, value, self._positions, drop)
 
     @property
     def _positions(self) -> Any:
@@ -287,6 +297,10 @@ class RowsLens[S, T](Lens[S, T]):
 
     def __hash__(self) -> int:
         return hash((RowsLens, self.base, self.indices))
+
+
+def _has_own_rows(node: Any) -> bool:
+    return isinstance(node, SupportsRows | SupportsTake)
 
 
 def _is_row_index(indices: Any) -> bool:

@@ -130,6 +130,11 @@ def test_only_integers_can_be_counted_on():
         Vocabulary.range(0, 2, str)
 
 
+def test_more_keys_than_indices_can_number_are_refused():
+    with raises(ValueError, f"{2**31} keys are more than 32-bit indices can number."):
+        Vocabulary.range(0, 2**31)
+
+
 def test_repr_of_long_vocabularies_is_short():
     assert repr(Vocabulary.range(0, 10**6)) == "0-999999"
     assert len(repr(Vocabulary.of(range(0, 10**4, 2)))) < 100

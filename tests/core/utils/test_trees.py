@@ -96,6 +96,9 @@ def test_concat_and_stack():
     assert keys.shape == (5,)
     joined = tree_concat(Index.new(["C"]), Index.new(["O"]))
     assert joined.keys == ("C", "O")
+    bounded = Index(("C",), [0], max_count=1)
+    assert tree_concat({"i": bounded}, {"i": bounded})["i"].max_count == 2
+    assert tree_stack(bounded, bounded).max_count == 1  # each lane on its own
     np.testing.assert_array_equal(jax.jit(tree_concat)(a, b)["x"], tree_concat(a, b)["x"])
 
 

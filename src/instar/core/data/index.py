@@ -62,15 +62,17 @@ class Index[K]:
     ) -> None:
         vocabulary = Vocabulary.of(keys if vocabulary is None else vocabulary, cls)
         object.__setattr__(self, "vocabulary", vocabulary)
-        object.__setattr__(self, "indices", _as_entries(indices, len(vocabulary)))
+        object.__setattr__(self, "indices", indices)
         object.__setattr__(self, "max_count", max_count)
         self.__post_init__()
 
     def __post_init__(self) -> None:
-        """Check what can be checked of concrete entries."""
-        if is_traced(self.indices):
+        """Bring the entries to one type, and check what can be checked of concrete ones."""
+        entries = _as_entries(self.indices, len(self.vocabulary))
+        object.__setattr__(self, "indices", entries)
+        if is_traced(entries):
             return
-        entries = np.asarray(self.indices)
+        entries = np.asarray(entries)
         if entries.size and entries.min() < 0:
             place = tuple(int(i) for i in np.argwhere(entries < 0)[0])
             raise ValueError(
@@ -358,6 +360,10 @@ class Index[K]:
         agree = all(other.max_count in (None, self.max_count) for other in others)
         bound = self.max_count if agree else None
         return tuple(_index(i.vocabulary, i.indices, bound) for i in Index.match(self, *others))
+
+    def __tree_concat__(self, *others: Index[K]) -> Index[K]:
+        """This column with others behind it."""
+        return Index.concatenate(self, *others)
 
     def __tree_take__(self, idxs: Any) -> Index[K]:
         """Rows of this column; out of bounds stays out of bounds."""

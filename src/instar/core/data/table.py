@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast, overload
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from instar.core.data.index import Index
@@ -186,8 +187,13 @@ class Table[K, D]:
     @staticmethod
     def join(base: Table[Any, Any], *others: Table[Any, Any]) -> Table[Any, tuple[Any, ...]]:
         """The data of ``base`` and, for each of its keys, the row of every other table."""
-        rows = Index(base.vocabulary, jnp.arange(len(base), dtype=jnp.int32))
-        return Table(base.vocabulary, (base.data, *(other[rows] for other in others)))
+
+        def matched(other: Table[Any, Any]) -> Any:
+            if other.vocabulary is base.vocabulary:
+                return other.data
+            return other[Index(base.vocabulary, np.arange(len(base)))]
+
+        return Table(base.vocabulary, (base.data, *map(matched, others)))
 
     @staticmethod
     def transform[R](fn: Callable[..., R]) -> Callable[..., Table[Any, R]]:

@@ -27,7 +27,7 @@ __all__ = ["Keys", "Vocabulary", "is_integer_class"]
 
 _SHOWN = 10
 _interned: weakref.WeakValueDictionary[Hashable, Vocabulary[Any]] = weakref.WeakValueDictionary()
-_lock = threading.Lock()
+_lock = threading.RLock()  # a collection inside may run code that makes a vocabulary
 
 
 def is_integer_class(cls: type[Any]) -> bool:
@@ -68,6 +68,8 @@ class Vocabulary[K](ABC):
                 f"Keys of class {cls.__name__} can't be numbered: it is no integer class."
             )
         start, stop = (start, stop) if start < stop else (0, 0)
+        if stop - start > np.iinfo(np.int32).max:
+            raise ValueError(f"{stop - start} keys are more than 32-bit indices can number.")
         return _intern((cls, start, stop), lambda: RangeVocabulary(cls, start, stop))
 
     @property

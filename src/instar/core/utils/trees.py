@@ -17,6 +17,7 @@ __all__ = [
     "HasScatterArgs",
     "PyTreeDef",
     "ScatterArgs",
+    "SupportsConcat",
     "SupportsTake",
     "SupportsTreeMatch",
     "concatenate_rows",
@@ -80,6 +81,15 @@ class SupportsTake(Protocol):
 
     def __tree_take__(self, idxs: Any) -> Any:
         """The node's rows at ``idxs``."""
+        ...
+
+
+@runtime_checkable
+class SupportsConcat(Protocol):
+    """A node that is joined with others its own way."""
+
+    def __tree_concat__(self, *others: Any) -> Any:
+        """The node with the others behind it."""
         ...
 
 
@@ -189,7 +199,13 @@ def tree_where_broadcast_last[T](accept: Bool[Array, "..."], tree1: T, tree2: T)
 
 def tree_concat[T](*trees: T) -> T:
     """Trees joined along the leading axis of every leaf."""
-    return tree_map(lambda *leaves: concatenate_rows(leaves), *trees)
+
+    def join(node: Any, *others: Any) -> Any:
+        if isinstance(node, SupportsConcat):
+            return node.__tree_concat__(*others)
+        return concatenate_rows((node, *others))
+
+    return jax.tree.map(join, *trees, is_leaf=lambda node: isinstance(node, SupportsConcat))
 
 
 def concatenate_rows(leaves: Iterable[Any]) -> Array:
