@@ -14,6 +14,7 @@ from __future__ import annotations
 import functools
 import traceback
 from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from typing import Any
 
 import jax
@@ -23,8 +24,6 @@ from instar.core.utils.jax_compat import current_trace
 from instar.core.utils.pytree_dataclass import dataclass, field
 
 __all__ = ["RuntimeAssertion", "is_collecting", "runtime_assert", "with_runtime_assertions"]
-
-_NONE: Any = None
 
 
 @dataclass
@@ -82,12 +81,12 @@ class _Collection:
 
 # Part of JAX's trace caches: a function traced while nothing was collected is traced anew.
 _collecting = jax.make_user_context(default_value=False)
-_collections: list[_Collection] = []
+_collection: ContextVar[_Collection | None] = ContextVar("instar_collection", default=None)
 
 
 def is_collecting() -> bool:
     """Whether checks are being collected at this moment."""
-    return bool(_collections)
+    return _collection.get() is not None
 
 
 def runtime_assert(
@@ -97,7 +96,7 @@ def runtime_assert(
     fmt_args: Mapping[str, Any] | None = None,
     exception_type: type[Exception] = AssertionError,
     fix_fn: Callable[[Any, Any], Any] | None = None,
-    fix_args: Any = _NONE,
+    fix_args: Any = None,
 ) -> None:
     """State that ``predicate`` must hold, for all of its entries.
 
@@ -105,9 +104,9 @@ def runtime_assert(
     ``{name}`` placeholders, filled from ``fmt_args`` when the failure is read;
     ``fix_fn(state, fix_args)`` gives a repaired state.
     """
-    if not _collections:
+    collection = _collection.get()
+    if collection is None:
         return
-    collection = _collections[-1]
     if current_trace() is not collection.trace:
         raise NotImplementedError(
             "A check inside a nested transform can't be collected yet.\n"
@@ -149,11 +148,11 @@ def with_runtime_assertions[**P, R](
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> tuple[R, tuple[RuntimeAssertion, ...]]:
         with _collecting(True):
             collection = _Collection()
-            _collections.append(collection)
+            token = _collection.set(collection)
             try:
                 value = fn(*args, **kwargs)
             finally:
-                _collections.pop()
+                _collection.reset(token)
         return value, tuple(collection.assertions)
 
     return wrapper
