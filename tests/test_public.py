@@ -98,6 +98,17 @@ def test_only_one_file_touches_private_jax():
     assert set(private) == {"jax_compat.py"}
 
 
+def test_only_the_application_sets_jax_options():
+    rooms = [path for path in (ROOT / "src").rglob("*.py") if "app" not in path.parts]
+    assert [path.name for path in rooms if "jax.config" in path.read_text()] == []
+
+
+def test_the_source_distribution_holds_what_the_tests_read():
+    build = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]
+    packed = set(build["targets"]["sdist"]["include"])
+    assert {page.name for page in ROOT.glob("*.md")} | {"tests", "docs", "tools"} <= packed
+
+
 def test_files_stay_readable():
     for path in (ROOT / "src").rglob("*.py"):
         assert len(path.read_text().splitlines()) <= 500, path

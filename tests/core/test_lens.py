@@ -1,4 +1,5 @@
-from collections import namedtuple
+from collections import defaultdict, namedtuple
+from dataclasses import InitVar
 from typing import Any
 
 import jax
@@ -179,7 +180,9 @@ def test_identity_const_and_view():
     total = view(lambda s: s.point.x + s.point.y)
     assert total(STATE) == 4.0
     assert total.focus(lambda t: t * 2).get(STATE) == 8.0
-    assert not hasattr(total, "set")
+    for reader in (total, total.focus(lambda t: t * 2)):
+        with pytest.raises(LensError, match="A view is read only"):
+            reader.set(STATE, 1.0)
 
 
 def test_class_attributes_are_lenses_and_instance_attributes_values():
@@ -380,3 +383,115 @@ def test_what_cant_be_written_is_named():
         lens(lambda s: s.nothing).get(STATE)
     with pytest.raises(KeyError):
         lens(lambda s: s["missing"]).set({"a": 1}, 2)
+
+
+# Found by a careful reader ----------------------------------------------------------------
+
+
+def test_an_index_on_plain_arrays_must_be_one_over_exactly_these_rows():
+    five = identity_lens().at(Index((0, 1), [0, 2]))
+    with pytest.raises(LensError, match="An Index of 2 keys can't name rows of an array of 5"):
+        five.set(jnp.zeros(5), 1.0)
+    pair = identity_lens().at(Index((0, 1), [0, 9]))
+    assert pair.set(jnp.zeros(2), 1.0).tolist() == [1.0, 0.0]
+    negative = jax.jit(lambda raw: identity_lens().at(Index((0, 1), raw)).set(jnp.zeros(2), 1.0))
+    assert negative(jnp.array([-1])).tolist() == [0.0, 0.0]
+
+
+def test_rows_can_be_an_empty_list_but_not_a_slice():
+    weights = lens(lambda s: s.weights)
+    assert weights.at([]).set(STATE, jnp.zeros(0)).weights.tolist() == [0, 1, 2, 3]
+    with pytest.raises(LensError, match="Rows are named by an Index or by integers"):
+        weights.at(slice(0, 1))
+
+
+def test_several_parts_behind_one_property():
+    both = lens(lambda s: (s.both[0], s.both[1]))
+    assert both.set(STATE, (7.0, 8.0)).point == Point(7.0, 8.0)
+
+
+def test_equal_keys_of_different_class_overlap():
+    class Name(str):
+        pass
+
+    with pytest.raises(LensError, match="Lens paths overlap"):
+        lens(lambda s: (s["C"], s[Name("C")]))
+
+
+def test_validation_runs_where_it_takes_further_arguments():
+    @dataclass
+    class Strict:
+        x: Any
+        strict: InitVar[bool] = True
+
+        def __post_init__(self, strict):
+            if strict and self.x < 0:
+                raise ValueError("negative")
+
+    @dataclass
+    class Needy:
+        x: Any
+        scale: InitVar[float]
+
+        def __post_init__(self, scale):
+            pass
+
+    with pytest.raises(ValueError, match="negative"):
+        lens(lambda s: s.x).set(Strict(1), -1)
+    with pytest.raises(TypeError, match=r"Needy.__post_init__ needs 'scale'"):
+        lens(lambda s: s.x).set(Needy(1, 2.0), -1)
+
+
+@pytest.mark.parametrize(
+    "computed",
+    [
+        lambda s: s.table[s.index],
+        lambda s: s.x[: s.n],
+        lambda s: s.x[0, s.n],
+        lambda s: s.d[f"{s.name}"],
+        lambda s: s.d[str(s.n)],
+        lambda s: {s.a: s.b},
+    ],
+)
+def test_a_part_of_the_state_as_an_item_is_no_path(computed):
+    with pytest.raises(LensError, match="must describe a path"):
+        lens(computed)
+
+
+def test_rows_that_an_array_does_not_have():
+    beyond = lens(lambda s: s.weights[7])
+    for use in (lambda: beyond.get(STATE), lambda: beyond.set(STATE, 1.0)):
+        with pytest.raises(IndexError, match=r"No state.weights\[7\]: "):
+            use()
+
+
+def test_a_missing_part_is_named_by_its_path():
+    with pytest.raises(AttributeError, match=r"^No state.point.z: "):
+        lens(lambda s: s.point.z).get(STATE)
+    with pytest.raises(KeyError, match=r"No state\['a'\]\['b'\]: b"):
+        lens(lambda s: s["a"]["b"]).set({"a": {}}, 1)
+    with pytest.raises(LensError, match=r"^State has no field 'wieghts'\."):
+        lens(lambda s: s.wieghts, cls=State)
+
+
+def test_other_containers_can_be_written():
+    counts = lens(lambda s: s["a"]).set(defaultdict(int, a=1), 5)
+    assert (counts["a"], counts["new"]) == (5, 0)
+    with pytest.raises(LensError, match="Can't set item"):
+        lens(lambda s: s[0:2]).set([1, 2, 3], [4, 5])
+
+
+def test_a_lens_field_can_be_declared_again():
+    @dataclass
+    class Base(HasLensFields):
+        x: LensField[float]
+
+    @dataclass
+    class Derived(Base):
+        x: LensField[float]
+        y: LensField[float]
+
+    with pytest.raises(TypeError, match="missing"):
+        Derived()
+    assert Derived(1.0, 2.0).x == 1.0
+    assert Derived.x.set(Derived(1.0, 2.0), 5.0).x == 5.0

@@ -37,10 +37,13 @@ from instar.core.utils.paths import (
     Edit,
     LensError,
     Path,
+    SupportsRowIndex,
     SupportsRows,
     check_disjoint,
+    check_fields,
     describe,
     edit,
+    names_rows,
     read,
     record,
     same,
@@ -48,8 +51,8 @@ from instar.core.utils.paths import (
 from instar.core.utils.pytree_dataclass import is_lens_field
 from instar.core.utils.transforms import is_traced
 from instar.core.utils.trees import (
+    DROP,
     PyTreeDef,
-    ScatterArgs,
     SupportsTake,
     tree_scatter_set,
     tree_structure,
@@ -144,6 +147,7 @@ def lens[S, T](fn: Callable[[S], T], cls: type[S]) -> Lens[S, T]: ...
 def lens(fn: Callable[[Any], Any], cls: Any = None) -> Lens[Any, Any]:
     """A lens on the place that ``fn`` describes, or on several: ``lambda s: (s.a, s.b)``."""
     structure, paths = record(fn)
+    check_fields(cls, paths)
     return PathLens(cls, structure, tuple(paths))
 
 
@@ -177,8 +181,13 @@ def bind(obj: Any, where: Any = None) -> Any:
     return BoundLens(obj, where if isinstance(where, Lens) else lens(where))
 
 
+class _ReadOnly[S, T](View[S, T]):
+    def set(self, state: S, value: T) -> typing.NoReturn:
+        raise LensError("A view is read only.\nUse lens(...) on a path to replace a part.")
+
+
 @dataclasses.dataclass(frozen=True)
-class _FunctionView[S, T](View[S, T]):
+class _FunctionView[S, T](_ReadOnly[S, T]):
     fn: Callable[[S], T]
 
     def get(self, state: S) -> T:
@@ -186,7 +195,7 @@ class _FunctionView[S, T](View[S, T]):
 
 
 @dataclasses.dataclass(frozen=True)
-class _NestedView[S, T, U](View[S, U]):
+class _NestedView[S, T, U](_ReadOnly[S, U]):
     outer: View[S, T]
     inner: View[T, U]
 
@@ -214,6 +223,7 @@ class PathLens[S, T](Lens[S, T]):
         return self.structure.unflatten(read(state, path) for path in self.places)
 
     def edits(self, state: S, value: T) -> list[Edit]:
+        self.get(state)  # a place that is not there is named by its whole path
         try:
             values = self.structure.flatten_up_to(value)
         except ValueError as error:
@@ -255,9 +265,9 @@ class RowsLens[S, T](Lens[S, T]):
     indices: Any
 
     def __post_init__(self) -> None:
-        if not _is_row_index(self.indices):
+        if not names_rows(self.indices):
             raise LensError(f"Rows are named by an Index or by integers, not by {self.indices!r}.")
-        if not hasattr(self.indices, "indices") and not is_traced(self.indices):
+        if not isinstance(self.indices, SupportsRowIndex) and not is_traced(self.indices):
             lowest = np.min(np.asarray(self.indices), initial=0)
             if lowest < 0:
                 raise LensError(f"Row numbers must not be negative: {lowest}.")
@@ -276,17 +286,26 @@ class RowsLens[S, T](Lens[S, T]):
     def _read(self, node: Any) -> Any:
         if isinstance(node, SupportsRows):
             return node[self.indices]
-        return tree_take(node, self._positions)
+        return tree_take(node, self._positions(node))
 
     def _write(self, node: Any, value: Any) -> Any:
         if isinstance(node, SupportsRows):
             return node.update(self.indices, value)
-        drop: ScatterArgs = {"mode": "drop", "wrap_negative_indices": False}
-        return tree_scatter_set(node, value, self._positions, drop)
+        return tree_scatter_set(node, value, self._positions(node), DROP)
 
-    @property
-    def _positions(self) -> Any:
-        return jnp.asarray(getattr(self.indices, "indices", self.indices))
+    def _positions(self, node: Any) -> Any:
+        """The rows of plain arrays; an index must be one over exactly those rows."""
+        if not isinstance(self.indices, SupportsRowIndex):
+            return jnp.asarray(self.indices, jnp.int32)
+        keys = len(self.indices.vocabulary)
+        for leaf in jax.tree.leaves(node):
+            if leaf.shape[0] != keys:
+                raise LensError(
+                    f"An Index of {keys} keys can't name rows of an array of {leaf.shape[0]}.\n"
+                    "Focus on the table itself, which knows its keys."
+                )
+        nowhere = np.iinfo(np.int32).max
+        return jnp.where(self.indices.valid_mask, self.indices.indices, nowhere)
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -301,16 +320,6 @@ class RowsLens[S, T](Lens[S, T]):
 
 def _has_own_rows(node: Any) -> bool:
     return isinstance(node, SupportsRows | SupportsTake)
-
-
-def _is_row_index(indices: Any) -> bool:
-    if hasattr(indices, "indices"):
-        return True
-    try:
-        dtype = indices.dtype if hasattr(indices, "dtype") else np.asarray(indices).dtype
-    except ValueError:
-        return False
-    return jnp.issubdtype(dtype, jnp.integer)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -447,7 +456,9 @@ class LensField(Generic[_T]):  # noqa: UP046 (old style: a descriptor must be in
     else:
 
         def __get__(self, instance: Any, owner: Any) -> Any:
-            if instance is not None:
+            redeclared = self._name in vars(owner).get("__annotations__", ())
+            unfinished = "__dataclass_fields__" not in vars(owner)
+            if instance is not None or (redeclared and unfinished):  # no default to be found here
                 raise AttributeError(self._name)
             return lens(lambda s: getattr(s, self._name), owner)
 

@@ -175,9 +175,9 @@ def test_a_full_buffer_gives_out_of_bounds_slots_and_a_failed_check():
     slots, (check,) = claim(buffer)
     assert slots.indices.tolist() == [3, 4]
     assert check.failed
-    with raises(AssertionError, "No free rows: 5 are needed, but the buffer has 4."):
+    with raises(AssertionError, "Not enough free rows: 2 asked for, 1 of 4 are free."):
         check.check()
-    with raises(AssertionError, "No free rows: 5 are needed, but the buffer has 4."):
+    with raises(AssertionError, "Not enough free rows: 2 asked for, 1 of 4 are free."):
         check.fix(buffer)
     _, (fine,) = claim(buffer.free(slot(0, 4)))
     assert fine.valid
@@ -227,7 +227,7 @@ def test_add_buffers_pads_related_tables_at_once():
 
 def test_keys_that_cannot_be_counted_on_cannot_be_padded():
     table = Table(("a",), {"system": Index.zeros(1, label=SystemId)})
-    with raises(ValueError, "Keys of class str can't be counted on."):
+    with raises(ValueError, "Keys of class str can't be continued."):
         Buffered.pad(table, 1)
 
 
@@ -303,3 +303,70 @@ def test_overflow_is_silent_only_where_nobody_collects():
     assert buffer.select_free(1).indices.tolist() == [2]
     with pytest.raises(NotImplementedError, match="A check inside a nested transform"):
         with_runtime_assertions(jax.jit(lambda b: b.select_free(1)))(buffer)
+
+
+# Found by a careful reader ----------------------------------------------------------------
+
+
+def test_growth_reaches_indices_that_know_only_some_of_the_keys():
+    narrow = Index((ParticleId(1),), [0, 1])
+    buffer, column = grow((Buffered.full(particles(2)), narrow), lens(lambda s: s[0]), 4)
+    assert column.keys == (0, 1, 2, 3)
+    assert column.indices.tolist() == [1, 4]
+    assert len(buffer) == 4
+
+
+def test_tables_of_one_key_class_must_grow_alike():
+    column = Index.zeros(2, label=SystemId)
+    twin = Table.arange({"system": column}, label=ParticleId)
+    with raises(ValueError, "Two tables with keys of class ParticleId would get different keys."):
+        add_buffers([particles(2), twin], [1, 3])
+    with raises(ValueError, "Two tables with keys of class ParticleId would get different keys."):
+        add_buffers([particles(2), twin], [1, 0])
+    where = lens(lambda d: d["system"])
+    assert [len(t) for t in add_buffers([particles(2), twin], [1, 1], [None, where])] == [3, 3]
+
+
+def test_one_size_can_do_for_several_buffers():
+    owner = lens(lambda d: d["system"])
+    groups = Buffered.arange({"system": Index.zeros(2, n=1, label=SystemId)}, view=owner)
+    grown = grow((Buffered.full(particles(2)), groups), lens(lambda s: (s[0], s[1])), 4)
+    assert [len(buffer) for buffer in grown] == [4, 4]
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "first_line"),
+    [
+        (
+            lambda: Buffered.pad(particles(2), -1),
+            ValueError,
+            "The number of free rows must not be negative: [-1].",
+        ),
+        (
+            lambda: add_buffers([particles(2)], [1, 2]),
+            ValueError,
+            "add_buffers takes one number of free rows, and one view, per table: there are "
+            "1 tables, 2 numbers and 1 views.",
+        ),
+        (
+            lambda: grow({"t": particles(2)}, lens(lambda s: s["t"]), 4),
+            TypeError,
+            "grow takes a lens on a Buffered, not on a Table.",
+        ),
+        (
+            lambda: Buffered.full(particles(2)).update(
+                slot(0, 2), dataclasses.replace(row(0, width=2), system=jnp.zeros(1, jnp.int32))
+            ),
+            TypeError,
+            "The occupation column takes an Index, not ArrayImpl.",
+        ),
+    ],
+)
+def test_wrong_arguments_are_named(make, error, first_line):
+    with raises(error, first_line):
+        make()
+
+
+def test_one_row_named_by_a_scalar_index():
+    buffer = Buffered.pad(particles(2), 1)
+    assert buffer.free(slot(0, 3)[0]).occupation.tolist() == [False, True, False]

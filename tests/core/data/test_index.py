@@ -117,7 +117,7 @@ def test_entries_do_not_change_with_the_array_they_came_from():
         (
             lambda: Index((0, 1), np.array([-(2**40)])),
             ValueError,
-            f"Index entries must not be negative: {-(2**31)} at (0,).",
+            f"Index entries must not be negative: {-(2**40)} at (0,).",
         ),
         (lambda: Index((0, 1), [0.5]), TypeError, "Index entries are integers, not float64."),
         (lambda: Index((0, 1), [True]), TypeError, "Index entries are integers, not bool."),
@@ -214,7 +214,7 @@ def test_traced_negative_entries_are_out_of_bounds_everywhere():
 def test_sum_over_counts_booleans_and_names_wrong_shapes():
     index = Index((0, 1), [0, 0, 1])
     assert index.sum_over(np.array([True, True, False])).data.tolist() == [2, 0]
-    with pytest.raises(ValueError, match="sum_over takes one row an entry"):
+    with pytest.raises(ValueError, match="sum_over takes one row per entry"):
         index.sum_over(jnp.ones(2))
 
 
@@ -344,3 +344,102 @@ def test_where_rectangular_takes_its_width_from_max_count():
     index, target = Index((0, 1), [0, 0, 1], max_count=2), Index((0, 1), [1, 0])
     found = jax.jit(lambda i, t: i.where_rectangular(t))(index, target)
     np.testing.assert_array_equal(found, [[2, 3], [0, 1]])
+
+
+# Found by a careful reader ----------------------------------------------------------------
+
+
+def test_comparison_is_entry_by_entry_and_out_of_bounds_equals_nothing():
+    kinds = Index(("C", "O"), [0, 1, 2, 1])
+    assert (kinds == "O").tolist() == [False, True, False, True]
+    assert (kinds != "O").tolist() == [True, False, True, False]
+    assert (kinds == "N").tolist() == [False] * 4
+    other = Index(("N", "O"), [0, 1, 2, 0])
+    assert (kinds == other).tolist() == [False, True, False, False]
+    assert (Index((SystemId(0), SystemId(4)), [1]) == 4).tolist() == [True]
+    assert (kinds == 3) is False  # not a key of this class at all
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.uint8, np.uint64])
+def test_new_of_narrow_and_wide_types(dtype):
+    lowest = max(np.iinfo(dtype).min, -100)
+    values = np.arange(lowest, 101).astype(dtype)
+    assert Index.new(values).keys == tuple(range(lowest, 101))
+
+
+def test_new_of_numbers_beyond_64_bits():
+    assert Index.new(np.array([2**63 + 5, 2**63 + 6], np.uint64)).keys == (2**63 + 5, 2**63 + 6)
+    joined = Index.concatenate(Index.new([1, 2]), Index.new([1, 2**70]))
+    assert keys_of(joined) == [1, 2, 1, 2**70]
+    assert keys_of(Index.new([1, 3]).update_labels((1, 3, 2**70))) == [1, 3]
+
+
+def test_concrete_entries_are_checked_inside_jit_too():
+    with raises(ValueError, "Index entries must not be negative: -1 at (0,)."):
+        jax.jit(lambda: Index((0, 1), [-1]).valid_mask)()
+    with raises(ValueError, "Key 0 occurs 2 times, but max_count is 1."):
+        jax.jit(lambda: Index((0, 1), np.array([0, 0]), max_count=1).valid_mask)()
+
+
+def test_masks_and_pairs_must_fit():
+    with raises(ValueError, "A mask of shape (2, 3) does not fit an index of (3,)."):
+        Index.arange(3).apply_mask(jnp.ones((2, 3), bool))
+    with raises(TypeError, "A mask is of booleans, not of int32."):
+        Index.arange(3).apply_mask(jnp.ones(3, jnp.int32))
+    with raises(ValueError, "combine takes one shape, not (3,) and (1,)."):
+        Index.arange(3).combine(Index.arange(1))
+
+
+def test_pairs_remember_the_classes_of_their_members():
+    systems, particles = Index.arange(2, label=SystemId), Index.arange(2, label=ParticleId)
+    by_system, by_particle = systems.combine(systems), particles.combine(systems)
+    assert by_system.vocabulary is not by_particle.vocabulary
+    with raises(
+        ValueError,
+        "The index holds keys of class tuple[ParticleId, SystemId], "
+        "the target holds keys of class tuple[SystemId, SystemId].",
+    ):
+        by_system.counts[by_particle]
+    deep = by_particle.combine(systems)
+    assert type(deep.keys[0][0][0]) is ParticleId
+    with pytest.raises(ValueError, match="is of class SystemId, but the key class is ParticleId"):
+        Index.new([SystemId(0)], label=ParticleId)
+
+
+def test_a_million_pairs_cost_nothing():
+    pairs = Index.zeros(1, n=10**5).combine(Index.zeros(1, n=10))
+    assert len(pairs.vocabulary) == 10**6
+    assert pairs.vocabulary._keys is None
+    assert pairs.vocabulary[123456] == (12345, 6)
+    narrow = Index.zeros(1, n=3).combine(Index.zeros(1, n=10))
+    assert narrow.indices_in(pairs.vocabulary).tolist() == [0]
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "float16", "bfloat16"])
+def test_sums_of_small_types_count_on(dtype):
+    sums = Index.zeros(1000).sum_over(jnp.ones(1000, dtype))
+    assert int(sums.data[0]) == 1000
+
+
+def test_columns_fetched_to_the_host_can_be_used():
+    index = jax.device_get(Index.integer([0, 1], n=2))
+    assert keys_of(index[1:]) == [1]
+    table = jax.device_get(Table.arange({"i": Index.integer([0, 1], n=2)}))
+    assert keys_of(table[Index.arange(2)]["i"]) == [0, 1]
+
+
+def test_wrong_values_are_named():
+    with raises(TypeError, "Index.new takes several values, not the one string 'CO'."):
+        Index.new("CO")
+    with raises(ValueError, "Index.concatenate takes one or more indices."):
+        Index.concatenate()
+    with pytest.raises(ValueError, match=r"^Keys can't be put in order: '<' not supported"):
+        Index.new([1, "a"])
+
+
+def test_membership_and_search_take_keys_in_any_order():
+    index = Index.new(["a", "b", "a"])
+    assert index.isin(("c", "a", "a")).tolist() == [True, False, True]
+    assert index.where_flat(("b", "a")).tolist() == [0, 1, 2]
+    assert index.where_rectangular(("b", "a"), 2).tolist() == [[1, 3], [0, 2]]
+    assert index.subselect(("b",), 2).rows.tolist() == [1, 3]

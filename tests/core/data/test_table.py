@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support import raises
 
-from instar.core.data import Index, Table
+from instar.core.data import Buffered, Index, Table
 from instar.core.lens import lens
 from instar.core.typing import Label, ParticleId, SystemId
 from instar.core.utils.jax import dataclass
@@ -189,16 +189,23 @@ def test_a_join_is_one_gather_and_a_second_only_for_another_vocabulary():
     np.testing.assert_array_equal(table[scattered], [0.0, 2.0, 5.0])
 
 
+TARGET = "The target holds 0-2; every key of the index must be among them."
+
+
 @pytest.mark.parametrize(
     ("index", "lines"),
     [
-        (Index((SystemId(5),), [0]), ["Keys in self not found in target: [5]"]),
+        (
+            Index((SystemId(5),), [0]),
+            ["Keys in self not found in target: [5]", TARGET],
+        ),
         (
             Index((ParticleId(1), ParticleId(5)), [0]),
             [
                 "Keys in self not found in target: [5]",
                 "The index holds keys of class ParticleId, "
                 "the target holds keys of class SystemId.",
+                TARGET,
             ],
         ),
         (
@@ -214,6 +221,7 @@ def test_a_join_is_one_gather_and_a_second_only_for_another_vocabulary():
             [
                 "Keys in self not found in target: ['1']",
                 "The index holds keys of class str, the target holds keys of class SystemId.",
+                TARGET,
             ],
         ),
     ],
@@ -229,13 +237,15 @@ def test_an_index_that_does_not_fit_is_refused(index, lines):
 @pytest.mark.parametrize("wrong", [0, slice(0, 1), jnp.array([0]), "C", [0]])
 def test_anything_but_an_index_is_a_type_error(wrong):
     table = Table.arange(jnp.zeros(3))
-    with raises(TypeError, f"A table is read with an Index, not with {type(wrong).__name__}."):
+    with raises(
+        TypeError, f"Rows of a table are named by an Index, not by {type(wrong).__name__}."
+    ):
         table._positions(wrong) if isinstance(wrong, str) else table[wrong]
 
 
 def test_many_missing_keys_are_shortened():
     index = Index.integer([0], n=1000, label=SystemId)
-    with pytest.raises(ValueError, match=r"\[3, 4, .* 12\] and 987 more$"):
+    with pytest.raises(ValueError, match=r"\[3, 4, .* 12\] and 987 more\n"):
         Table.arange(jnp.zeros(3), label=SystemId)[index]
 
 
@@ -388,3 +398,74 @@ def test_equal_tables_made_anew_do_not_compile_again():
         total(out)
     total(Table(keys + 1, np.ones(1000)))
     assert traces == [1000, 1000]
+
+
+# Found by a careful reader ----------------------------------------------------------------
+
+
+def test_new_refuses_a_wrong_number_of_rows():
+    with raises(ValueError, "Leaf data has leading size 3, but the table has 2 keys."):
+        Table.new([1, 0], jnp.arange(3.0))
+    with raises(ValueError, "Leaf data has no leading dimension, but the table has 2 keys."):
+        Table.new([1, 0], jnp.float32(3))
+    with pytest.raises(ValueError, match="Keys can't be put in order"):
+        Table.new([1, "a"], jnp.zeros(2))
+
+
+def test_replace_takes_new_keys_under_the_old_class():
+    table = dataclasses.replace(Table.arange(jnp.zeros(2), label=SystemId), keys=(5, 6))
+    assert (table.keys, table.cls) == ((5, 6), SystemId)
+    assert dataclasses.replace(Index((SystemId(0),), [0]), keys=(4,)).keys == (4,)
+    with raises(TypeError, "Keys are missing: pass them first, or as keys=..."):
+        Table(data=jnp.zeros(2))
+
+
+def test_writing_keeps_the_bound_of_the_column_and_holds_it():
+    column = Index((SystemId(0), SystemId(1)), [0, 0, 1], max_count=2)
+    table = Table.arange({"system": column}, label=ParticleId)
+    rows = {"system": Index((SystemId(1),), [0], max_count=1)}
+    updated = table.update(Index((ParticleId(0),), [0]), rows)
+    assert updated.data["system"].max_count == 2
+    with raises(ValueError, "Key 0 occurs 3 times, but max_count is 2."):
+        table.update(Index((ParticleId(2),), [0]), {"system": Index((SystemId(0),), [0])})
+
+
+def test_a_batch_of_one_table_stays_a_batch_of_one():
+    batch = jax.tree.map(lambda x: x[None], Table.arange({"x": jnp.zeros(3)}))
+    with pytest.raises(ValueError, match="leading size 1, but the table has 3 keys"):
+        lens(lambda t: t.data["x"]).set(batch, jnp.ones((1, 3)))
+
+
+def test_a_row_of_several_systems_needs_all_of_them_to_accept():
+    ends = Index.integer([[0, 1], [0, 0]], n=2, label=SystemId)
+    table = Table.arange({"ends": ends, "w": jnp.zeros(2)})
+    accept = Table.arange(jnp.array([True, False]), label=SystemId)
+    new = {"ends": ends, "w": jnp.ones(2)}
+    updated = table.update_if(accept, Index.arange(2), new, system=lens(lambda d: d["ends"]))
+    assert updated.data["w"].tolist() == [0.0, 1.0]
+
+
+@pytest.mark.parametrize("method", ["update", "update_if", "free", "subset", "at"])
+def test_every_method_says_what_names_rows(method):
+    buffer = Buffered.full(atoms(2, [0, 1]))
+    arguments = {
+        "update": (3, buffer.data),
+        "update_if": (Table.arange(jnp.ones(3, bool), label=SystemId), 3, buffer.data),
+    }.get(method, (3,))
+    with raises(TypeError, "Rows of a table are named by an Index, not by int."):
+        getattr(buffer, method)(*arguments)
+
+
+def test_rows_that_do_not_fit_are_named():
+    table = atoms(3, [0, 1, 2])
+    index = Index.integer([0, 1], n=3, label=ParticleId)
+    system = Index.zeros(2, n=3, label=SystemId)
+    with raises(ValueError, "New rows for data.positions have shape (3, 3), but (2, 3) is needed."):
+        table.update(index, Atoms(jnp.zeros((3, 3)), system))
+    with pytest.raises(ValueError, match="The new rows have another structure than the data"):
+        table.update(index, {"positions": jnp.zeros((2, 3))})
+
+
+def test_tables_are_not_compared():
+    with raises(TypeError, "Tables are not compared with ==."):
+        operator.eq(Table.arange(jnp.zeros(2)), Table.arange(jnp.zeros(2)))

@@ -1,3 +1,5 @@
+import subprocess
+import sys
 from typing import Any
 
 import jax
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 from support import raises
 
 from instar.core.data import Buffered, Index, Table
+from instar.core.lens import lens
 from instar.core.typing import GroupId, Label, ParticleId, SystemId
 from instar.core.utils.jax import dataclass
 
@@ -181,3 +184,44 @@ def test_many_systems_of_different_size_compile_nothing():
 def test_bad_groups_are_refused(groups, first_line):
     with raises(ValueError, first_line):
         Table.union(*groups)
+
+
+# Found by a careful reader ----------------------------------------------------------------
+
+
+def test_buffers_of_different_kinds_are_refused():
+    _, particles = piece([2], 0.0)
+    other = Buffered.pad(particles, 1, view=lens(lambda d: d.partner))
+    message = (
+        "The tables of one group must be of one kind: all Table, or all Buffered with the same "
+        "occupation column."
+    )
+    for group in ([Buffered.pad(particles, 1), other], [particles, Buffered.pad(particles, 1)]):
+        with raises(ValueError, message):
+            Table.union(group)
+
+
+def test_a_column_that_is_an_index_in_one_table_only_is_refused():
+    with raises(TypeError, "A column is an Index in one table and an array in another."):
+        Table.union([Table.arange({"a": Index.arange(2)}), Table.arange({"a": jnp.zeros(2)})])
+
+
+TWO_DEVICES = """
+import jax, jax.numpy as jnp
+from instar import Index, SystemId, Table
+from instar.core.data import Buffered
+there = jax.devices()[1]
+data = {"x": jnp.ones(2), "system": Index.zeros(2, label=SystemId)}
+table = jax.device_put(Table.arange(data), there)
+systems = jax.device_put(Table.arange(jnp.ones(1), label=SystemId), there)
+for joined in (Table.union([table, table]), Table.union([systems, systems], [table, table])[1]):
+    print({d for leaf in jax.tree.leaves(joined) for d in leaf.devices()} == {there})
+"""
+
+
+def test_what_is_placed_on_a_device_stays_there():
+    flags = {"XLA_FLAGS": "--xla_force_host_platform_device_count=2", "PATH": ""}
+    run = subprocess.run(
+        [sys.executable, "-c", TWO_DEVICES], env=flags, capture_output=True, text=True, check=True
+    )
+    assert run.stdout.split() == ["True", "True"]

@@ -124,7 +124,7 @@ def test_bad_keys_are_named(keys, cls, first_line):
 def test_only_integers_can_be_counted_on():
     assert Vocabulary.of((2, 5)).extended(2).keys == (2, 5, 6, 7)
     assert Vocabulary.range(0, 0).extended(2).keys == (0, 1)
-    with pytest.raises(ValueError, match=r"^Keys of class str can't be counted on\."):
+    with pytest.raises(ValueError, match=r"^Keys of class str can't be continued\."):
         Vocabulary.of(("a",)).extended(1)
     with pytest.raises(ValueError, match="it is no integer class"):
         Vocabulary.range(0, 2, str)

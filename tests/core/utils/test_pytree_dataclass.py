@@ -91,6 +91,18 @@ def test_slots_work_too():
     assert (doubled.x.tolist(), doubled.name) == ([2.0, 2.0], "t")
 
 
+def test_slots_over_a_base_without():
+    @dataclass
+    class Base:
+        x: jax.Array
+
+    @dataclass(slots=True)
+    class Derived(Base):
+        y: jax.Array
+
+    assert jax.jit(lambda d: d.x + d.y)(Derived(jnp.float32(1), jnp.float32(2))) == 3.0
+
+
 def test_post_init_can_be_switched_off():
     runs = []
 

@@ -155,6 +155,15 @@ def test_sequential_vmap_takes_integer_arguments():
     np.testing.assert_array_equal(gradient, [[0.0, 2.0, 0.0], [0.0, 0.0, 10.0]])
 
 
+def test_sequential_vmap_has_second_derivatives_and_takes_keywords():
+    cube = sequential_vmap_with_vjp(lambda x, power: jnp.sum(x**power))
+    x = jnp.array([1.0, 2.0])
+    hessian = jax.jacrev(jax.grad(lambda x: cube(x, power=3.0)))(x)
+    np.testing.assert_allclose(hessian, np.diag([6.0, 12.0]), rtol=1e-6)
+    batched = jax.vmap(jax.jacrev(jax.grad(lambda x: cube(power=3.0, x=x))))(x[None])
+    np.testing.assert_allclose(batched[0], hessian, rtol=1e-6)
+
+
 def test_sequential_vmap_runs_one_entry_at_a_time():
     loop = jax.make_jaxpr(jax.vmap(sequential_vmap_with_vjp(lambda x: x @ x)))(jnp.ones((4, 2, 2)))
     assert "scan" in str(loop)
@@ -169,6 +178,14 @@ def test_isin_matches_numpy_and_ignores_what_is_out_of_range():
     np.testing.assert_array_equal(edge, [False] * 4)
 
 
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint32", "int32"])
+def test_isin_for_every_integer_type(dtype):
+    a, b = np.array([1, 2, 100], dtype), np.array([2, 100], dtype)
+    for max_item in (101, 127, 200, 256, 70_000):
+        assert isin(a, b, max_item).tolist() == [False, True, True]
+    assert isin([1, 2], [2], 3).tolist() == [False, True]
+
+
 def test_key_chain_is_reproducible_and_never_repeats():
     first = list(itertools.islice(key_chain(jax.random.key(0)), 5))
     again = list(itertools.islice(key_chain(jax.random.key(0)), 5))
@@ -176,6 +193,7 @@ def test_key_chain_is_reproducible_and_never_repeats():
     assert len(set(data)) == 5
     assert data == [tuple(np.asarray(jax.random.key_data(key))) for key in again]
     assert next(key_chain(jax.random.key(0), (2, 3))).shape == (2, 3)
+    assert next(key_chain(jax.random.PRNGKey(0), np.int64(4))).shape == (4, 2)
     np.testing.assert_array_equal(
         jax.random.key_data(first[3]), jax.random.key_data(jax.random.fold_in(jax.random.key(0), 3))
     )

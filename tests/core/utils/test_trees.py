@@ -116,6 +116,8 @@ def test_kahan_summation_keeps_what_float32_loses():
     for _ in range(1000):
         total, lost = kahan_summation(total, {"e": jnp.float32(1e-8)}, compensate=lost)
     assert total["e"] - lost["e"] == np.float32(1.00001)
+    infinite, _ = kahan_summation(jnp.float32(np.inf), jnp.float32(1.0), jnp.float32(1.0))
+    assert infinite == np.inf
     naive = jnp.float32(1.0)
     for _ in range(1000):
         naive = naive + jnp.float32(1e-8)
@@ -128,3 +130,15 @@ def test_kahan_summation_of_many_summands_in_one_compiled_call():
     np.testing.assert_allclose(np.float64(total) - np.float64(lost), 1.0 + 3e-6, rtol=1e-12)
     with pytest.raises(ValueError, match="at least one summand"):
         kahan_summation()
+
+
+def test_scatter_set_treats_negative_rows_alike_in_every_leaf():
+    item = {"x": jnp.zeros(3), "i": Index.integer([0, 0, 0], n=2)}
+    new = {"x": jnp.ones(1), "i": Index.integer([1], n=2)}
+    written = tree_scatter_set(item, new, jnp.array([-1]), {})
+    assert written["x"].tolist() == [0.0, 0.0, 1.0]
+    assert written["i"].indices.tolist() == [0, 0, 1]
+
+
+def test_where_takes_plain_numbers():
+    assert tree_where_broadcast_last(True, 1.0, 2.0) == 1.0

@@ -8,6 +8,7 @@ inserting and deleting never recompiles. A row is occupied where one of its colu
 from __future__ import annotations
 
 import dataclasses
+import operator
 from collections.abc import Sequence
 from typing import Any, cast, overload
 
@@ -18,19 +19,15 @@ from jax import Array
 
 from instar.core.assertion import runtime_assert
 from instar.core.data.index import Index
-from instar.core.data.rows import row_count
+from instar.core.data.rows import check_new_rows, is_index, row_count
 from instar.core.data.table import SYSTEM, Table
-from instar.core.data.vocabulary import Keys, Vocabulary
+from instar.core.data.vocabulary import Keys, Vocabulary, vocabulary_from
 from instar.core.lens import Lens, View
 from instar.core.utils.pytree_dataclass import dataclass, field
 from instar.core.utils.shapes import Bool, Int
 from instar.core.utils.trees import concatenate_rows, tree_map, zero_rows, zero_where
 
 __all__ = ["Buffered", "add_buffers", "grow"]
-
-
-def _is_index(node: Any) -> bool:
-    return isinstance(node, Index)
 
 
 @dataclass(init=False, repr=False, eq=False)
@@ -63,11 +60,15 @@ class Buffered[K, D](Table[K, D]):
         vocabulary: Any = None,
     ) -> None:
         object.__setattr__(self, "view", view)
-        super().__init__(keys if vocabulary is None else vocabulary, data, cls)
+        super().__init__(vocabulary_from(keys, cls, vocabulary), data)
 
     def __post_init__(self) -> None:
         """Check the rows, and that one column tells which are occupied."""
         super().__post_init__()
+        if not isinstance(self.view, View):
+            raise TypeError(
+                f"view names a column by a lens, lens(lambda d: d.system), not by {self.view!r}."
+            )
         if not _tells_occupation(self.view, self.data):
             raise ValueError(
                 "A Buffered reads which rows are occupied from an Index in its data, by default "
@@ -80,7 +81,10 @@ class Buffered[K, D](Table[K, D]):
     def pad[L, E](
         table: Table[L, E], num_free: int, view: View[E, Index[Any]] | None = None
     ) -> Buffered[L, E]:
-        """The table with ``num_free`` free rows behind its own."""
+        """The table with ``num_free`` free rows behind its own.
+
+        Where other tables point to this one, pad them together, with `add_buffers`.
+        """
         if num_free == 0:
             return Buffered(table.vocabulary, table.data, view=_view_of(table, view))
         (padded,) = add_buffers([table], [num_free], [view])
@@ -127,14 +131,19 @@ class Buffered[K, D](Table[K, D]):
         ``where`` is the lens on this buffer in the state it belongs to: with it the check
         carries a fix, which grows the buffer (see `grow`) to the next power of two.
         """
+        if where is not None and not isinstance(where, Lens):
+            raise TypeError(
+                f"where is a lens on the buffer, lens(lambda s: s.particles), not {where!r}."
+            )
         occupied = self.occupation
-        needed = jnp.sum(occupied, dtype=jnp.int32) + n
+        free = jnp.sum(~occupied, dtype=jnp.int32)
+        remedy = "" if where is not None else "\nGive select_free the lens where=... for a repair."
         runtime_assert(
-            needed <= len(self),
-            "No free rows: {needed} are needed, but the buffer has {size}.",
-            fmt_args={"needed": needed, "size": len(self)},
+            free >= n,
+            "Not enough free rows: {asked} asked for, {free} of {size} are free." + remedy,
+            fmt_args={"asked": n, "free": free, "size": len(self)},
             fix_fn=None if where is None else _GrowBuffer(where),
-            fix_args=needed,
+            fix_args=len(self) - free + n,
         )
         rows = jnp.nonzero(~occupied, size=n, fill_value=len(self))[0]
         return Index(self.vocabulary, rows.astype(jnp.int32))
@@ -147,19 +156,25 @@ class Buffered[K, D](Table[K, D]):
         A row whose occupation leaf is in bounds becomes occupied, any other becomes free; the
         rest of a freed row is set to zero, its other `Index` leaves to out of bounds.
         """
-        occupied = _occupied(self.view.get(data), index.ndim)
+        self._require_index(index)
+        check_new_rows(self.data, data, index.shape)
+        column = self.view.get(data)
+        if not is_index(column):
+            raise TypeError(f"The occupation column takes an Index, not {type(column).__name__}.")
+        occupied = _occupied(column, index.ndim)
 
         def sanitise(old: Any, new: Any) -> Any:
-            if _is_index(new):
+            if is_index(new):
                 return new.apply_mask(occupied)
             rows = jnp.broadcast_to(new, index.shape + old.shape[1:])
             return zero_where(~occupied, rows)
 
-        clean = tree_map(sanitise, self.data, data, is_leaf=_is_index)
+        clean = tree_map(sanitise, self.data, data, is_leaf=is_index)
         return cast(Any, super().update(index, clean))
 
     def free(self, index: Index[K]) -> Buffered[K, D]:
         """A new buffer with those rows free."""
+        self._require_index(index)
         return self.update(index, self[index.apply_mask(False)])
 
     def set_data[E](self, data: E) -> Table[K, E]:
@@ -171,7 +186,7 @@ class Buffered[K, D](Table[K, D]):
 
 def _tells_occupation(view: View[Any, Any], data: Any) -> bool:
     try:
-        return _is_index(view.get(data))
+        return is_index(view.get(data))
     except (AttributeError, KeyError, IndexError, TypeError):
         return False
 
@@ -193,10 +208,14 @@ def add_buffers(
     leaf of each table where it isn't ``.system``.
     """
     views = views or [None] * len(tables)
-    new_keys = {
-        table.vocabulary: table.vocabulary.extended(extra)
-        for table, extra in zip(tables, num_free, strict=True)
-    }
+    if not len(tables) == len(num_free) == len(views):
+        raise ValueError(
+            f"add_buffers takes one number of free rows, and one view, per table: there are "
+            f"{len(tables)} tables, {len(num_free)} numbers and {len(views)} views."
+        )
+    if any(operator.index(extra) < 0 for extra in num_free):
+        raise ValueError(f"The number of free rows must not be negative: {list(num_free)}.")
+    new_keys = _extended(tables, num_free)
     return tuple(
         _padded(_widened(table, new_keys), extra, view)
         for table, extra, view in zip(tables, num_free, views, strict=True)
@@ -207,25 +226,26 @@ def grow[S](state: S, where: Lens[S, Any], size: Any) -> S:
     """The state with larger buffers: more free rows, new keys at the end.
 
     ``where`` is a lens on a `Buffered` in the state, or on several; ``size`` the number of
-    rows, or a tree of them. Every `Index` in the state that points to a grown buffer learns
-    the new keys; occupied rows keep their keys and data. A buffer never shrinks.
+    rows, one for all or a tree of them. Every `Index` in the state that points to a grown
+    buffer learns the new keys; occupied rows keep their keys and data. A buffer never shrinks.
 
     Works on the host, between compiled calls: the new size is part of the compilation key.
     """
-    is_buffer = lambda node: isinstance(node, Buffered)  # noqa: E731
-    buffers = where.get(state)
-    extra = jax.tree.map(lambda b, n: max(0, int(n) - len(b)), buffers, size, is_leaf=is_buffer)
-    new_keys = {
-        buffer.vocabulary: buffer.vocabulary.extended(rows)
-        for buffer, rows in zip(
-            jax.tree.leaves(buffers, is_leaf=is_buffer), jax.tree.leaves(extra), strict=True
-        )
-    }
-    state = _widened(state, new_keys)
-    grown = jax.tree.map(
-        lambda buffer, rows: _padded(buffer, rows, None), where.get(state), extra, is_leaf=is_buffer
-    )
-    return where.set(state, grown)
+    buffers, structure = jax.tree.flatten(where.get(state), is_leaf=_is_table)
+    for buffer in buffers:
+        if not isinstance(buffer, Buffered):
+            raise TypeError(f"grow takes a lens on a Buffered, not on a {type(buffer).__name__}.")
+    one_size = jax.tree_util.all_leaves([size])
+    sizes = [size] * len(buffers) if one_size else structure.flatten_up_to(size)
+    extra = [max(0, int(rows) - len(b)) for b, rows in zip(buffers, sizes, strict=True)]
+    state = _widened(state, _extended(buffers, extra))
+    buffers = jax.tree.leaves(where.get(state), is_leaf=_is_table)
+    grown = [_padded(buffer, n, None) for buffer, n in zip(buffers, extra, strict=True)]
+    return where.set(state, structure.unflatten(grown))
+
+
+def _is_table(node: Any) -> bool:
+    return isinstance(node, Table)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -239,15 +259,32 @@ class _GrowBuffer:
         return grow(state, self.where, 1 << (rows - 1).bit_length())
 
 
-def _widened(tree: Any, new_keys: dict[Vocabulary[Any], Vocabulary[Any]]) -> Any:
-    """The tree with every index into a vocabulary that grew brought to the larger one."""
+def _extended(
+    tables: Sequence[Table[Any, Any]], extra: Sequence[int]
+) -> dict[type[Any], Vocabulary[Any]]:
+    """The keys that each key class has once its table got ``extra`` more rows."""
+    new_keys: dict[type[Any], Vocabulary[Any]] = {}
+    for table, rows in zip(tables, extra, strict=True):
+        keys = table.vocabulary.extended(rows) if rows else table.vocabulary
+        if new_keys.setdefault(table.cls, keys) is not keys:
+            raise ValueError(
+                f"Two tables with keys of class {table.cls.__name__} would get different keys.\n"
+                "An index could not tell which of them it points to: give both the same rows."
+            )
+    return new_keys
+
+
+def _widened(tree: Any, new_keys: dict[type[Any], Vocabulary[Any]]) -> Any:
+    """The tree with every index into a table that grew brought to the table's new keys."""
 
     def widen(node: Any) -> Any:
-        if _is_index(node) and node.vocabulary in new_keys:
-            return node.update_labels(new_keys[node.vocabulary])
+        if is_index(node) and node.cls in new_keys:
+            target = new_keys[node.cls]
+            if np.all(target.find(node.vocabulary) >= 0):
+                return node.update_labels(target)
         return node
 
-    return jax.tree.map(widen, tree, is_leaf=_is_index)
+    return jax.tree.map(widen, tree, is_leaf=is_index)
 
 
 def _padded(table: Table[Any, Any], extra: int, view: View[Any, Any] | None) -> Any:
@@ -256,12 +293,12 @@ def _padded(table: Table[Any, Any], extra: int, view: View[Any, Any] | None) -> 
         return table
 
     def pad(node: Any) -> Any:
-        if _is_index(node):
+        if is_index(node):
             free = np.full((extra, *node.shape[1:]), len(node.vocabulary), np.int32)
             return dataclasses.replace(node, indices=concatenate_rows([node.indices, free]))
         return concatenate_rows([node, zero_rows(node, extra)])
 
-    data = jax.tree.map(pad, table.data, is_leaf=_is_index)
+    data = jax.tree.map(pad, table.data, is_leaf=is_index)
     return Buffered(table.vocabulary.extended(extra), data, view=_view_of(table, view))
 
 

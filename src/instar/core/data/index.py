@@ -8,6 +8,7 @@ bounds* (OOB) and stands for "no row"; ``len(vocabulary)`` is the sentinel that 
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, cast, overload
 
@@ -17,17 +18,31 @@ import numpy as np
 from jax import Array
 
 from instar.core.data import search
+from instar.core.data.entries import (
+    as_entries,
+    check_entries,
+    flatten_values,
+    relocate,
+    unique_integers,
+)
 from instar.core.data.search import Selection
-from instar.core.data.vocabulary import Keys, Vocabulary, is_integer_class
+from instar.core.data.vocabulary import (
+    Keys,
+    Vocabulary,
+    fits_64_bits,
+    is_integer_class,
+    sort_keys,
+    vocabulary_from,
+)
 from instar.core.utils.pytree_dataclass import dataclass, field
 from instar.core.utils.shapes import Bool, Int
 from instar.core.utils.transforms import is_traced, isin, no_jax_tracing
-from instar.core.utils.trees import ScatterArgs, concatenate_rows, from_host, take_rows
+from instar.core.utils.trees import DROP, ScatterArgs, concatenate_rows, from_host, take_rows
 
 if TYPE_CHECKING:
     from instar.core.data.table import Table
 
-__all__ = ["Index", "relocate", "relocate_on_host"]
+__all__ = ["Index"]
 
 
 @dataclass(init=False, repr=False, eq=False)
@@ -43,9 +58,31 @@ class Index[K]:
 
     __hash__ = None  # pyright: ignore[reportAssignmentType]
 
+    def __eq__(self, other: object) -> Any:
+        """Entry by entry: which hold this key, or the same key as the other index.
+
+        An out-of-bounds entry is equal to nothing.
+        """
+        if isinstance(other, Index):
+            mine, others = Index.match(self, other)
+            return (mine.indices == others.indices) & mine.valid_mask
+        if not isinstance(other, self.cls) and type(other) not in self.cls.__mro__:
+            return NotImplemented
+        return self.isin((cast(Any, other),))
+
+    def __ne__(self, other: object) -> Any:
+        """Entry by entry, the opposite of ``==``."""
+        equal = self.__eq__(other)
+        return equal if equal is NotImplemented else ~equal
+
     @overload
     def __init__(
-        self, keys: Keys[K], indices: Any, max_count: int | None = None, cls: type[K] | None = None
+        self,
+        keys: Keys[K],
+        indices: Any,
+        max_count: int | None = None,
+        *,
+        cls: type[K] | None = None,
     ) -> None: ...
     @overload
     def __init__(
@@ -56,38 +93,23 @@ class Index[K]:
         keys: Any = None,
         indices: Any = (),
         max_count: int | None = None,
-        cls: Any = None,
         *,
+        cls: Any = None,
         vocabulary: Any = None,  # how dataclasses.replace passes the field on
     ) -> None:
-        vocabulary = Vocabulary.of(keys if vocabulary is None else vocabulary, cls)
-        object.__setattr__(self, "vocabulary", vocabulary)
+        object.__setattr__(self, "vocabulary", vocabulary_from(keys, cls, vocabulary))
         object.__setattr__(self, "indices", indices)
         object.__setattr__(self, "max_count", max_count)
         self.__post_init__()
 
     def __post_init__(self) -> None:
-        """Bring the entries to one type, and check what can be checked of concrete ones."""
-        entries = _as_entries(self.indices, len(self.vocabulary))
+        """Check what can be checked of concrete entries, and bring them to one type."""
+        if self.max_count is not None and not isinstance(self.max_count, int):
+            raise TypeError(f"max_count is a number, not {self.max_count!r}.")
+        if not is_traced(self.indices):
+            check_entries(np.asarray(self.indices), self.vocabulary, self.max_count)
+        entries = as_entries(self.indices, len(self.vocabulary))
         object.__setattr__(self, "indices", entries)
-        if is_traced(entries):
-            return
-        entries = np.asarray(entries)
-        if entries.size and entries.min() < 0:
-            place = tuple(int(i) for i in np.argwhere(entries < 0)[0])
-            raise ValueError(
-                f"Index entries must not be negative: {entries[place]} at {place}.\n"
-                f"An entry without a key is out of bounds: write {len(self.vocabulary)}, the "
-                "number of keys, or use apply_mask."
-            )
-        if self.max_count is not None:
-            counts = np.bincount(entries[entries < len(self.vocabulary)], minlength=1)
-            most = int(counts.argmax())
-            if counts[most] > self.max_count:
-                raise ValueError(
-                    f"Key {self.vocabulary[most]!r} occurs {counts[most]} times, but max_count is "
-                    f"{self.max_count}."
-                )
 
     @property
     def keys(self) -> tuple[K, ...]:
@@ -114,16 +136,20 @@ class Index[K]:
     @no_jax_tracing
     def new(values: Any, label: type[Any] | None = None) -> Index[Any]:
         """The index of these key values; its vocabulary are the sorted unique values."""
-        if isinstance(values, np.ndarray | jax.Array) and jnp.issubdtype(values.dtype, jnp.integer):
-            return _index_of_integers(np.asarray(values), label or int)
-        flat, shape = _flatten_values(values)
+        if isinstance(values, str):
+            raise TypeError(f"Index.new takes several values, not the one string {values!r}.")
+        if isinstance(values, np.ndarray | jax.Array) and fits_64_bits(values.dtype):
+            return _index_of_integers(np.asarray(values, np.int64), label or int)
+        flat, shape = flatten_values(values)
         if label is None and not flat:
             raise ValueError("Without values the key class is unknown.\nPass it as label=SystemId.")
-        if flat and is_integer_class(type(flat[0])) and len({*map(type, flat)}) == 1:
+        classes = {*map(type, flat)}
+        if len(classes) == 1 and is_integer_class(*classes):
             numbers = np.array(flat)
-            if numbers.dtype == np.int64:
-                return _index_of_integers(numbers.reshape(shape), label or type(flat[0]))
-        vocabulary = Vocabulary.of(sorted(set(flat)), label)
+            own_class = label is None or classes & {label, int}
+            if numbers.dtype == np.int64 and own_class:
+                return _index_of_integers(numbers.reshape(shape), label or classes.pop())
+        vocabulary = Vocabulary.of(sort_keys(set(flat)), label)
         position = {key: i for i, key in enumerate(vocabulary.keys)}
         entries = np.array([position[value] for value in flat], np.int32).reshape(shape)
         return _index(vocabulary, from_host(entries))
@@ -147,7 +173,7 @@ class Index[K]:
             if is_traced(array):
                 raise ValueError("Index.integer of traced entries needs n, the number of keys.")
             n = int(np.max(np.asarray(array), initial=-1)) + 1
-        return Index(Vocabulary.range(0, n, label), array, max_count)
+        return Index(Vocabulary.range(0, operator.index(n), label), array, max_count)
 
     @overload
     @staticmethod
@@ -158,7 +184,7 @@ class Index[K]:
     @staticmethod
     def arange(n: int, label: type[Any] = int) -> Index[Any]:
         """Each of the keys 0…n−1 once, in order."""
-        return _index(Vocabulary.range(0, n, label), from_host(np.arange(n, dtype=np.int32)), 1)
+        return _index(Vocabulary.range(0, n, label), from_host(np.arange(n, dtype=np.int32)))
 
     @overload
     @staticmethod
@@ -202,7 +228,9 @@ class Index[K]:
     def __getitem__(self, item: Any) -> Index[K]:
         if isinstance(item, int) and not -len(self) <= item < len(self):
             raise IndexError(f"Row {item} of an Index with {len(self)} rows.")
-        entries = self.indices.at[item].get(mode="fill", fill_value=len(self.vocabulary))
+        entries = (
+            jnp.asarray(self.indices).at[item].get(mode="fill", fill_value=len(self.vocabulary))
+        )
         parts = item if isinstance(item, tuple) else (item,)
         no_repeats = all(p is None or p is ... or isinstance(p, int | slice) for p in parts)
         return _index(self.vocabulary, entries, self.max_count if no_repeats else None)
@@ -238,7 +266,7 @@ class Index[K]:
     def sum_over[D](self, array: D) -> Table[K, D]:
         """Sum of ``array`` (or of every leaf of a tree) over the entries of each key.
 
-        A leaf has one row an entry, ``index.shape + (...)``. OOB entries are left out.
+        A leaf has one row per entry, ``index.shape + (...)``. OOB entries are left out.
         """
         from instar.core.data.table import Table  # a table of an index, an index in a table
 
@@ -247,21 +275,27 @@ class Index[K]:
 
     def _sum_leaf(self, leaf: Any) -> Array:
         leaf = jnp.asarray(leaf)
-        leaf = leaf.astype(jnp.int32) if leaf.dtype == bool else leaf
+        result = jnp.int32 if leaf.dtype == bool else leaf.dtype
+        if leaf.dtype.itemsize < 4:  # small types overflow or stop counting: sum in 32 bits
+            leaf = leaf.astype(
+                jnp.float32 if jnp.issubdtype(leaf.dtype, jnp.floating) else jnp.int32
+            )
+            result = result if jnp.issubdtype(result, jnp.floating) else jnp.int32
         if leaf.shape[: self.ndim] != self.shape:
             raise ValueError(
-                f"sum_over takes one row an entry: the index has shape {self.shape}, the array "
+                f"sum_over takes one row per entry: the index has shape {self.shape}, the array "
                 f"{leaf.shape}."
             )
         sums = jnp.zeros((len(self.vocabulary), *leaf.shape[self.ndim :]), leaf.dtype)
-        return sums.at[self.indices].add(leaf, mode="drop", wrap_negative_indices=False)
+        return sums.at[self.indices].add(leaf, **DROP).astype(result)
 
     def isin(self, other: Index[K] | Keys[K]) -> Bool[Array, "..."]:
         """Which entries hold a key that occurs in ``other``; OOB entries never do."""
         if isinstance(other, Index):
             mine, others = Index.match(self, other)
             return isin(mine.indices, others.indices, len(mine.vocabulary))
-        wanted = Vocabulary.of(other, self.cls).find(self.vocabulary) >= 0
+        keys = other if isinstance(other, Vocabulary) else sort_keys(set(other))
+        wanted = Vocabulary.of(keys, self.cls).find(self.vocabulary) >= 0
         return take_rows(jnp.asarray(wanted), self.indices, False)
 
     def indices_in(self, keys: Keys[K]) -> Int[Array, "..."]:
@@ -280,6 +314,10 @@ class Index[K]:
         ``mask`` names leading dimensions of the index, or all of them.
         """
         mask = jnp.asarray(mask)
+        if mask.dtype != bool:
+            raise TypeError(f"A mask is of booleans, not of {mask.dtype}.")
+        if mask.shape != self.shape[: mask.ndim]:
+            raise ValueError(f"A mask of shape {mask.shape} does not fit an index of {self.shape}.")
         mask = mask.reshape(mask.shape + (1,) * (self.ndim - mask.ndim))
         sentinel = jnp.asarray(len(self.vocabulary), self.indices.dtype)
         return self._with(jnp.where(mask, self.indices, sentinel))
@@ -292,6 +330,8 @@ class Index[K]:
     @staticmethod
     def concatenate[L](*indices: Index[L]) -> Index[L]:
         """Indices joined along the first axis, over the vocabulary of all their keys."""
+        if not indices:
+            raise ValueError("Index.concatenate takes one or more indices.")
         bounds = [index.max_count for index in indices]
         bound = None if None in bounds else sum(cast(list[int], bounds))
         matched = Index.match(*indices)
@@ -306,8 +346,10 @@ class Index[K]:
 
     def combine[L](self, other: Index[L]) -> Index[tuple[K, L]]:
         """Pairs of keys, entry by entry, as an index over all pairs; OOB where either is."""
+        if self.shape != other.shape:
+            raise ValueError(f"combine takes one shape, not {self.shape} and {other.shape}.")
         width = len(other.vocabulary)
-        pairs = _product(self.vocabulary, other.vocabulary)
+        pairs = Vocabulary.product(self.vocabulary, other.vocabulary)
         combined = _index(pairs, self.indices * width + other.indices)
         return combined.apply_mask(self.valid_mask & other.valid_mask)
 
@@ -322,7 +364,7 @@ class Index[K]:
         return search.where_flat(self, target, capacity)
 
     def where_rectangular(
-        self, target: Index[K], capacity: Any = None
+        self, target: Index[K] | Keys[K], capacity: Any = None
     ) -> Int[Array, "entries width"]:
         """One row of positions for each entry of ``target``: where its key is held.
 
@@ -331,7 +373,7 @@ class Index[K]:
         """
         return search.where_rectangular(self, target, capacity)
 
-    def subselect(self, target: Index[K], capacity: Any = None) -> Selection:
+    def subselect(self, target: Index[K] | Keys[K], capacity: Any = None) -> Selection:
         """The rows held by each entry of ``target`` in turn, as one ragged list (`Selection`)."""
         return search.subselect(self, target, capacity)
 
@@ -347,19 +389,18 @@ class Index[K]:
     @property
     def scatter_args(self) -> ScatterArgs:
         """Writing drops rows that are out of bounds."""
-        return {"mode": "drop", "wrap_negative_indices": False}
+        return {"mode": "drop"}
 
     def __tree_match__(self, *others: Any) -> tuple[Index[K], ...]:
-        """All over one vocabulary; this index's bound stays unless another has a different one."""
+        """All over one vocabulary, with this index's bound: the first tree gives the structure."""
         for other in others:
             if not isinstance(other, Index):
                 raise TypeError(
                     f"An Index column takes an Index, not {type(other).__name__}.\n"
                     f"Its keys are of class {self.cls.__name__}."
                 )
-        agree = all(other.max_count in (None, self.max_count) for other in others)
-        bound = self.max_count if agree else None
-        return tuple(_index(i.vocabulary, i.indices, bound) for i in Index.match(self, *others))
+        matched = Index.match(self, *others)
+        return tuple(_index(i.vocabulary, i.indices, self.max_count) for i in matched)
 
     def __tree_concat__(self, *others: Index[K]) -> Index[K]:
         """This column with others behind it."""
@@ -367,7 +408,9 @@ class Index[K]:
 
     def __tree_take__(self, idxs: Any) -> Index[K]:
         """Rows of this column; out of bounds stays out of bounds."""
-        return _index(self.vocabulary, take_rows(self.indices, idxs, len(self.vocabulary)))
+        return _index(
+            self.vocabulary, take_rows(jnp.asarray(self.indices), idxs, len(self.vocabulary))
+        )
 
     def __repr__(self) -> str:
         return (
@@ -395,93 +438,6 @@ def _index(vocabulary: Vocabulary[Any], entries: Any, max_count: int | None = No
     return index
 
 
-def _as_entries(indices: Any, size: int) -> Array:
-    """Entries as 32-bit integers that nobody else can change."""
-    on_host = not is_traced(indices) and not isinstance(indices, jax.Array)
-    if on_host:
-        indices = np.asarray(indices)
-        indices = indices if indices.size else indices.astype(np.int32)
-    if not jnp.issubdtype(indices.dtype, jnp.integer):
-        raise TypeError(f"Index entries are integers, not {indices.dtype}.")
-    if indices.dtype == np.int32:
-        return from_host(np.array(indices)) if on_host else indices
-    module: Any = np if on_host else jnp
-    if indices.dtype.itemsize >= 4:  # out of bounds must not wrap around into bounds
-        lowest, top = (np.array(i, indices.dtype) for i in (_lowest(indices.dtype), size))
-        indices = module.clip(indices, lowest, top)
-    narrow = indices.astype(np.int32)
-    return from_host(np.asarray(narrow)) if on_host else narrow
-
-
-def _lowest(dtype: Any) -> int:
-    return max(int(np.iinfo(dtype).min), int(np.iinfo(np.int32).min))
-
-
-def relocate(entries: Array, positions: np.ndarray, sentinel: int) -> Array:
-    """Entry i becomes ``positions[i]``, anything out of bounds becomes ``sentinel``.
-
-    Consecutive positions are an addition; others a look-up in a constant table.
-    """
-    size = len(positions)
-    target = np.int32(sentinel)
-    if size == 0 or positions[-1] - positions[0] == size - 1:
-        inside = (entries >= 0) & (entries < size)
-        offset = np.int32(positions[0]) if size else np.int32(0)
-        return jnp.where(inside, entries + offset, target)
-    return take_rows(jnp.asarray(positions), entries, target)
-
-
-def relocate_on_host(entries: np.ndarray, positions: np.ndarray | range, sentinel: int) -> Any:
-    """`relocate` with NumPy, where tracing is not needed and compiling does not pay."""
-    size = len(positions)
-    inside = entries.view(np.uint32) < size  # negative numbers are large unsigned ones
-    if isinstance(positions, range):
-        moved = entries + np.int32(positions.start)
-    else:
-        moved = np.append(positions, sentinel).astype(np.int32)[np.where(inside, entries, size)]
-    return moved if inside.all() else np.where(inside, moved, np.int32(sentinel))
-
-
 def _index_of_integers(values: np.ndarray, cls: type[Any]) -> Index[Any]:
-    unique, entries = _unique_integers(values)
+    unique, entries = unique_integers(values)
     return _index(Vocabulary.of(unique, cls), from_host(entries))
-
-
-def _unique_integers(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Sorted unique values, and the position of each value among them."""
-    if values.size == 0:
-        return np.zeros(0, np.int64), values.astype(np.int32)
-    lowest, highest = int(values.min()), int(values.max())
-    span = highest - lowest + 1
-    if span <= 8 * values.size:  # counting beats sorting where the values lie close together
-        shifted = (values - values.dtype.type(lowest)).astype(np.int64)
-        present = np.zeros(span, bool)
-        present[shifted] = True
-        rank = np.cumsum(present, dtype=np.int32) - np.int32(1)
-        return np.flatnonzero(present) + lowest, rank[shifted]
-    unique, inverse = np.unique(values, return_inverse=True)
-    return unique, inverse.reshape(values.shape).astype(np.int32)
-
-
-def _flatten_values(values: Any) -> tuple[list[Any], tuple[int, ...]]:
-    """Key values in one list, and the shape they came in (nested lists; keys may be tuples)."""
-    if isinstance(values, np.ndarray | jax.Array):
-        return [
-            v.item() if isinstance(v, np.generic) else v for v in np.asarray(values).flat
-        ], values.shape
-    values = list(values)
-    if not values or not isinstance(values[0], list):
-        return [v.item() if isinstance(v, np.generic) else v for v in values], (len(values),)
-    rows = [_flatten_values(row) for row in values]
-    if len({shape for _, shape in rows}) > 1:
-        raise ValueError("Index.new takes rows of equal length.")
-    return [value for row, _ in rows for value in row], (len(rows), *rows[0][1])
-
-
-@functools.lru_cache(maxsize=64)
-def _product(first: Vocabulary[Any], second: Vocabulary[Any]) -> Vocabulary[Any]:
-    """The vocabulary of all pairs, in the order of ``i * len(second) + j``."""
-    size = len(first) * len(second)
-    if size > np.iinfo(np.int32).max:
-        raise ValueError(f"The product of the two key spaces has {size} keys: too many to number.")
-    return Vocabulary.of(tuple((a, b) for a in first for b in second), tuple)

@@ -6,10 +6,16 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from instar.core.data.index import Index
 
-__all__ = ["broadcast_rows", "check_rows", "row_count"]
+__all__ = ["broadcast_rows", "check_new_rows", "check_rows", "is_index", "row_count"]
+
+
+def is_index(node: Any) -> bool:
+    """Whether a node is a whole column of keys (for ``is_leaf``)."""
+    return isinstance(node, Index)
 
 
 def _leading_sizes(data: Any) -> list[tuple[str, int | None]]:
@@ -45,7 +51,7 @@ def broadcast_rows(data: Any, rows: int) -> Any:
             return node
         return jnp.broadcast_to(node, (rows, *node.shape[1:]))
 
-    return jax.tree.map(repeat, data, is_leaf=lambda node: isinstance(node, Index))
+    return jax.tree.map(repeat, data, is_leaf=is_index)
 
 
 def check_rows(data: Any, rows: int) -> None:
@@ -57,3 +63,31 @@ def check_rows(data: Any, rows: int) -> None:
                 f"Leaf data{path} has {found}, but the table has {rows} keys.\n"
                 "Every leaf needs one row per key, or a single row for all."
             )
+    for column in jax.tree.leaves(data, is_leaf=is_index):
+        if is_index(column) and column.max_count is not None:
+            column.__post_init__()
+
+
+def check_new_rows(data: Any, rows: Any, shape: tuple[int, ...]) -> None:
+    """Raise unless ``rows`` can be written into ``data`` at an index of this shape."""
+    leaves, structure = jax.tree_util.tree_flatten_with_path(data, is_leaf=is_index)
+    try:
+        new = structure.flatten_up_to(rows)
+    except ValueError as error:
+        raise ValueError(
+            f"The new rows have another structure than the data of the table: {error}"
+        ) from error
+    for (path, leaf), value in zip(leaves, new, strict=True):
+        needed, found = (*shape, *leaf.shape[1:]), jnp.shape(getattr(value, "indices", value))
+        if not _broadcasts(found, needed):
+            raise ValueError(
+                f"New rows for data{jax.tree_util.keystr(path)} have shape {found}, but {needed} "
+                "is needed.\nThe index names that many rows."
+            )
+
+
+def _broadcasts(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
+    try:
+        return np.broadcast_shapes(shape, target) == target
+    except ValueError:
+        return False

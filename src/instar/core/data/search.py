@@ -71,6 +71,14 @@ def _room(capacity: Any, needed: Array, what: str) -> int:
     return math.ceil(capacity.generate_assertion(needed).size)
 
 
+def _matched(index: Index[Any], target: Any) -> tuple[Index[Any], Index[Any]]:
+    """The index and the target (an index, or keys) over one vocabulary."""
+    if not isinstance(target, type(index)):
+        target = type(index).new(list(target), label=index.cls)
+    index, target = index.match(index, target)
+    return index, target
+
+
 def where_flat(index: Index[Any], target: Index[Any] | Keys[Any], capacity: Any) -> Array:
     """See `Index.where_flat`."""
     held = index.isin(target).ravel()
@@ -78,9 +86,9 @@ def where_flat(index: Index[Any], target: Index[Any] | Keys[Any], capacity: Any)
     return jnp.nonzero(held, size=size, fill_value=index.size)[0].astype(jnp.int32)
 
 
-def where_rectangular(index: Index[Any], target: Index[Any], capacity: Any) -> Array:
+def where_rectangular(index: Index[Any], target: Index[Any] | Keys[Any], capacity: Any) -> Array:
     """See `Index.where_rectangular`."""
-    index, target = index.match(index, target)
+    index, target = _matched(index, target)
     runs = _runs(index)
     keys = target.indices.ravel()
     capacity = index.max_count if capacity is None else capacity
@@ -90,9 +98,9 @@ def where_rectangular(index: Index[Any], target: Index[Any], capacity: Any) -> A
     return runs.row(keys[:, None], jnp.arange(width, dtype=jnp.int32)[None, :])
 
 
-def subselect(index: Index[Any], target: Index[Any], capacity: Any) -> Selection:
+def subselect(index: Index[Any], target: Index[Any] | Keys[Any], capacity: Any) -> Selection:
     """See `Index.subselect`."""
-    index, target = index.match(index, target)
+    index, target = _matched(index, target)
     runs = _runs(index)
     keys = target.indices.ravel()
     end = jnp.cumsum(take_rows(runs.length, keys, 0))

@@ -17,11 +17,17 @@ import numpy as np
 from jax import Array
 
 from instar.core.data.index import Index
-from instar.core.data.rows import broadcast_rows, check_rows, row_count
-from instar.core.data.vocabulary import Keys, Vocabulary, is_integer_class
+from instar.core.data.rows import broadcast_rows, check_new_rows, check_rows, is_index, row_count
+from instar.core.data.vocabulary import (
+    Keys,
+    Vocabulary,
+    is_integer_class,
+    sort_keys,
+    vocabulary_from,
+)
 from instar.core.lens import BoundLens, View, identity_lens, lens
 from instar.core.utils.pytree_dataclass import dataclass, field, replace_fields
-from instar.core.utils.trees import tree_scatter_set, tree_take
+from instar.core.utils.trees import DROP, tree_scatter_set, tree_take
 
 if TYPE_CHECKING:
     from instar.core.typing import SystemId
@@ -40,6 +46,9 @@ class Table[K, D]:
 
     __hash__ = None  # pyright: ignore[reportAssignmentType]
 
+    def __eq__(self, other: object) -> bool:
+        raise TypeError("Tables are not compared with ==.\nCompare their data, or their keys.")
+
     @overload
     def __init__(self, keys: Keys[K], data: D, cls: type[K] | None = None) -> None: ...
     @overload
@@ -52,14 +61,13 @@ class Table[K, D]:
         *,
         vocabulary: Any = None,  # how dataclasses.replace passes the field on
     ) -> None:
-        vocabulary = Vocabulary.of(keys if vocabulary is None else vocabulary, cls)
+        vocabulary = vocabulary_from(keys, cls, vocabulary)
         object.__setattr__(self, "vocabulary", vocabulary)
-        object.__setattr__(self, "data", data)
+        object.__setattr__(self, "data", broadcast_rows(data, len(vocabulary)))
         self.__post_init__()
 
     def __post_init__(self) -> None:
-        """Broadcast leaves of one row, and refuse any other size."""
-        object.__setattr__(self, "data", broadcast_rows(self.data, len(self.vocabulary)))
+        """Refuse data that does not have one row per key."""
         check_rows(self.data, len(self.vocabulary))
 
     # Making -------------------------------------------------------------------------------
@@ -76,12 +84,14 @@ class Table[K, D]:
         return Table(Vocabulary.range(0, row_count(data), label), data)
 
     @staticmethod
-    def new[L, E](keys: Sequence[L], data: E, cls: type[L] | None = None) -> Table[L, E]:
+    def new[L, E](keys: Sequence[L], data: E, label: type[L] | None = None) -> Table[L, E]:
         """A table whose keys need not be sorted: rows are permuted with them."""
         keys = tuple(keys)
-        order = sorted(range(len(keys)), key=lambda i: cast(Any, keys[i]))
-        rows = tree_take(broadcast_rows(data, len(keys)), jnp.asarray(order, jnp.int32))
-        return Table(tuple(keys[i] for i in order), rows, cls)
+        data = broadcast_rows(data, len(keys))
+        check_rows(data, len(keys))
+        order = [i for _, i in sort_keys((key, i) for i, key in enumerate(keys))]
+        rows = tree_take(data, jnp.asarray(order, jnp.int32))
+        return Table(tuple(keys[i] for i in order), rows, label)
 
     # Reading ------------------------------------------------------------------------------
 
@@ -114,13 +124,17 @@ class Table[K, D]:
         return tree_take(self.data, self._positions(index))
 
     def _positions(self, index: Index[K]) -> Array:
+        self._require_index(index)
+        return index.indices_in(self.vocabulary)
+
+    @staticmethod
+    def _require_index(index: Any) -> None:
         if not isinstance(index, Index):
             raise TypeError(
-                f"A table is read with an Index, not with {type(index).__name__}.\n"
-                f"Use table[Index(keys, positions)], Index.new(key_values), or table.data for "
-                "plain arrays."
+                f"Rows of a table are named by an Index, not by {type(index).__name__}.\n"
+                "Make one with Index.new(key_values) or Index(keys, positions); for plain arrays "
+                "use table.data."
             )
-        return index.indices_in(self.vocabulary)
 
     def __repr__(self) -> str:
         name = type(self).__name__
@@ -134,13 +148,13 @@ class Table[K, D]:
         return cast(Any, BoundLens(self, identity_lens().at(index)))
 
     def update(self, index: Index[K], data: D) -> Table[K, D]:
-        """A new table with those rows replaced; out-of-bounds entries are dropped."""
-        rows = tree_scatter_set(
-            self.data,
-            data,
-            self._positions(index),
-            {"mode": "drop", "wrap_negative_indices": False},
-        )
+        """A new table with those rows replaced; out-of-bounds entries are dropped.
+
+        Where an index names a row twice, one of the two is written.
+        """
+        positions = self._positions(index)
+        check_new_rows(self.data, data, index.shape)
+        rows = tree_scatter_set(self.data, data, positions, DROP)
         return self.set_data(rows)
 
     def update_if(
@@ -156,10 +170,14 @@ class Table[K, D]:
         freed) that of the row it replaces. ``system`` names another leaf, or gives the
         system of each entry of ``index``.
         """
+        self._require_index(index)
         if isinstance(system, View):
             new, old = Index.match(system.get(data), system.get(self[index]))
-            system = cast(Any, jax.tree.map(functools.partial(jnp.where, new.valid_mask), new, old))
-        return self.update(index.apply_mask(accept[cast(Any, system)]), data)
+            chosen = jnp.where(new.valid_mask, new.indices, old.indices)
+            system = Index(new.vocabulary, chosen)
+        accepted = accept[system]  # where a row has several systems, all of them must accept
+        accepted = jnp.all(accepted, axis=tuple(range(index.ndim, accepted.ndim)))
+        return self.update(index.apply_mask(accepted), data)
 
     def set_data[E](self, data: E) -> Table[K, E]:
         """The same keys with other data."""
@@ -171,6 +189,7 @@ class Table[K, D]:
 
     def subset(self, index: Index[K]) -> Table[Any, D]:
         """One row per entry of ``index``, under new keys 0…n−1."""
+        self._require_index(index)
         label = self.cls if is_integer_class(self.cls) else int
         keys = Vocabulary.range(0, index.size, label)
         return replace_fields(self, {"vocabulary": keys, "data": self[index.ravel()]})
@@ -235,7 +254,7 @@ class Table[K, D]:
     __array_ufunc__ = None  # an array next to a table is refused, not broadcast over it
 
     def _combine(self, other: Any, op: Callable[[Any, Any], Any]) -> Any:
-        if any(isinstance(leaf, Index) for leaf in jax.tree.leaves(self.data, is_leaf=_is_index)):
+        if any(map(is_index, jax.tree.leaves(self.data, is_leaf=is_index))):
             raise TypeError("Arithmetic on a table needs numbers in every column; one is an Index.")
         if isinstance(other, Table):
             _check_same_keys(self, other)
@@ -273,10 +292,6 @@ class Table[K, D]:
 
     def __neg__(self) -> Table[K, D]:
         return self._combine(0, lambda a, _: -a)
-
-
-def _is_index(node: Any) -> bool:
-    return isinstance(node, Index)
 
 
 def _check_same_keys(table: Table[Any, Any], other: Table[Any, Any]) -> None:

@@ -11,11 +11,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from instar.core.data.index import Index, relocate, relocate_on_host
+from instar.core.data.entries import relocate, relocate_on_host
+from instar.core.data.index import Index
+from instar.core.data.rows import is_index
 from instar.core.data.vocabulary import RangeVocabulary, Vocabulary, is_integer_class
 from instar.core.utils.pytree_dataclass import replace_fields
-from instar.core.utils.transforms import is_traced
-from instar.core.utils.trees import concatenate_rows, tree_take
+from instar.core.utils.trees import concatenate_rows, is_host_like, tree_take
 
 if TYPE_CHECKING:
     from instar.core.data.table import Table
@@ -55,6 +56,11 @@ def _check_groups(groups: Sequence[list[Table[Any, Any]]]) -> None:
         if len(classes) > 1:
             names = ", ".join(sorted(cls.__name__ for cls in classes))
             raise ValueError(f"The tables of one group have different key classes: {names}.")
+        if len({(type(table), getattr(table, "view", None)) for table in group}) > 1:
+            raise ValueError(
+                "The tables of one group must be of one kind: all Table, or all Buffered with "
+                "the same occupation column."
+            )
         (cls,) = classes
         if cls in seen:
             raise ValueError(
@@ -87,12 +93,14 @@ def _concatenate(
     group: list[Table[Any, Any]], spaces: dict[type[Any], _KeySpace]
 ) -> Table[Any, Any]:
     def join(*nodes: Any) -> Any:
-        if isinstance(nodes[0], Index):
+        if any(map(is_index, nodes)):
+            if not all(map(is_index, nodes)):
+                raise TypeError("A column is an Index in one table and an array in another.")
             return _join_indices(nodes, spaces.get(nodes[0].cls))
         return concatenate_rows(nodes)
 
     first, *others = (table.data for table in group)
-    data = jax.tree.map(join, first, *others, is_leaf=lambda node: isinstance(node, Index))
+    data = jax.tree.map(join, first, *others, is_leaf=is_index)
     space = spaces[group[0].cls]
     if not isinstance(space.merged, RangeVocabulary):  # keys that are merged, not renumbered
         order = np.argsort(np.concatenate(space.positions))
@@ -119,6 +127,6 @@ def _move(
     """The entries of an index into one member, as positions in the concatenated table."""
     if index.vocabulary is not member:
         positions = np.asarray(positions)[index.vocabulary.positions_in(member)]
-    if is_traced(index.indices):
-        return relocate(index.indices, np.asarray(positions), size)
-    return relocate_on_host(np.asarray(index.indices), positions, size)
+    if is_host_like(index.indices):
+        return relocate_on_host(np.asarray(index.indices), positions, size)
+    return relocate(index.indices, np.asarray(positions), size)

@@ -7,11 +7,13 @@ equality and hash are those of the object: they cost the same for one key and fo
     Vocabulary
     ├── RangeVocabulary     consecutive integers: two numbers, no memory per key
     ├── IntegerVocabulary   other integers: one array
+    ├── ProductVocabulary   all pairs of two vocabularies: nothing of its own
     └── SortedVocabulary    any other sortable keys: one tuple
 """
 
 from __future__ import annotations
 
+import itertools
 import threading
 import weakref
 from abc import ABC, abstractmethod
@@ -23,7 +25,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-__all__ = ["Keys", "Vocabulary", "is_integer_class"]
+__all__ = ["Keys", "Vocabulary", "fits_64_bits", "is_integer_class", "sort_keys", "vocabulary_from"]
 
 _SHOWN = 10
 _interned: weakref.WeakValueDictionary[Hashable, Vocabulary[Any]] = weakref.WeakValueDictionary()
@@ -31,7 +33,9 @@ _lock = threading.RLock()  # a collection inside may run code that makes a vocab
 
 
 def is_integer_class(cls: type[Any]) -> bool:
-    """Whether keys of this class are numbers that can be counted on from the last one."""
+    """Whether keys of this class are integers, which can be numbered and continued."""
+    if not isinstance(cls, type):
+        raise TypeError(f"A key class is a class such as SystemId, not {cls!r}.")
     return issubclass(cls, int) and cls is not bool
 
 
@@ -42,6 +46,11 @@ class Vocabulary[K](ABC):
 
     cls: type[K]
     _keys: tuple[K, ...] | None
+
+    @property
+    def kind(self) -> Any:
+        """The key class; for keys that are tuples also the classes of their members."""
+        return self.cls
 
     @staticmethod
     def of(keys: Keys[Any], cls: type[Any] | None = None) -> Vocabulary[Any]:
@@ -56,7 +65,7 @@ class Vocabulary[K](ABC):
             return keys
         if isinstance(keys, range) and keys.step == 1:
             return Vocabulary.range(keys.start, keys.stop, cls or int)
-        if isinstance(keys, np.ndarray | jax.Array) and _fits_64_bits(keys.dtype):
+        if isinstance(keys, np.ndarray | jax.Array) and fits_64_bits(keys.dtype):
             return _of_integers(np.asarray(keys, np.int64), cls or int)
         return _of_objects(keys, cls)
 
@@ -71,6 +80,16 @@ class Vocabulary[K](ABC):
         if stop - start > np.iinfo(np.int32).max:
             raise ValueError(f"{stop - start} keys are more than 32-bit indices can number.")
         return _intern((cls, start, stop), lambda: RangeVocabulary(cls, start, stop))
+
+    @staticmethod
+    def product(first: Vocabulary[Any], second: Vocabulary[Any]) -> Vocabulary[Any]:
+        """All pairs of a key of each, in the order of ``i * len(second) + j``."""
+        size = len(first) * len(second)
+        if size > np.iinfo(np.int32).max:
+            raise ValueError(f"{size} pairs of keys are more than 32-bit indices can number.")
+        if size == 0:
+            return Vocabulary.of((), tuple)
+        return _intern((tuple, first, second), lambda: ProductVocabulary(first, second))
 
     @property
     def keys(self) -> tuple[K, ...]:
@@ -92,9 +111,10 @@ class Vocabulary[K](ABC):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         """The keys as an array: what files hold; ``Vocabulary.of`` reads it back."""
 
-    @abstractmethod
     def find(self, keys: Vocabulary[Any]) -> np.ndarray:
         """The position of each of ``keys`` in this vocabulary, −1 where it is missing."""
+        positions = {key: position for position, key in enumerate(self)}
+        return np.array([positions.get(key, -1) for key in keys], dtype=np.int64)
 
     def __contains__(self, key: object) -> bool:
         try:
@@ -104,16 +124,20 @@ class Vocabulary[K](ABC):
 
     def positions_in(self, target: Vocabulary[Any]) -> np.ndarray:
         """Where each key stands in ``target``; a `ValueError` that lists those that don't."""
-        clash = _class_clash("The index holds", self.cls, "the target holds", target.cls)
+        clash = _class_clash("The index holds", self.kind, "the target holds", target.kind)
+        same_kind = self.kind == target.kind
         comparable = is_integer_class(self.cls) == is_integer_class(target.cls)
         positions = target.find(self) if comparable else np.full(len(self), -1)
         missing = np.flatnonzero(positions < 0)
         if missing.size:
             shown = [self[int(i)] for i in missing[:_SHOWN]]
             more = f" and {missing.size - _SHOWN} more" if missing.size > _SHOWN else ""
-            second = f"\n{clash}" if self.cls is not target.cls else ""
-            raise ValueError(f"Keys in self not found in target: {shown}{more}{second}")
-        if self.cls is not target.cls:
+            second = "" if same_kind else f"\n{clash}"
+            raise ValueError(
+                f"Keys in self not found in target: {shown}{more}{second}\n"
+                f"The target holds {target!r}; every key of the index must be among them."
+            )
+        if not same_kind:
             raise ValueError(clash)
         return positions.astype(np.int32)
 
@@ -121,14 +145,14 @@ class Vocabulary[K](ABC):
         """The vocabulary of the keys of both."""
         if self is other:
             return self
-        if self.cls is not other.cls:
-            raise ValueError(_class_clash("One index holds", self.cls, "another", other.cls))
+        if self.kind != other.kind and len(self) and len(other):
+            raise ValueError(_class_clash("One index holds", self.kind, "another", other.kind))
         if len(self) == 0 or len(other) == 0:
             return self if len(other) == 0 else other
         return self._merge_keys(other)
 
-    @abstractmethod
-    def _merge_keys(self, other: Vocabulary[K]) -> Vocabulary[K]: ...
+    def _merge_keys(self, other: Vocabulary[K]) -> Vocabulary[K]:
+        return _of_objects(sort_keys({*self, *other}), self.cls)
 
     def slice(self, start: int | None, stop: int | None) -> Vocabulary[K]:
         """The keys from position ``start`` up to ``stop``, as in a Python slice."""
@@ -139,7 +163,7 @@ class Vocabulary[K](ABC):
         """This vocabulary with ``extra`` new integer keys behind the last one."""
         if not is_integer_class(self.cls):
             raise ValueError(
-                f"Keys of class {self.cls.__name__} can't be counted on.\n"
+                f"Keys of class {self.cls.__name__} can't be continued.\n"
                 "Only tables with integer keys can be given free rows."
             )
         start = int(cast(Any, self[len(self) - 1])) + 1 if len(self) else 0
@@ -185,6 +209,8 @@ class RangeVocabulary[K](Vocabulary[K]):
         return np.arange(self.start, self.stop, dtype=dtype or np.int64)
 
     def find(self, keys: Vocabulary[Any]) -> np.ndarray:
+        if isinstance(keys, SortedVocabulary):
+            return super().find(keys)
         numbers = np.asarray(keys)
         return np.where((numbers >= self.start) & (numbers < self.stop), numbers - self.start, -1)
 
@@ -193,7 +219,7 @@ class RangeVocabulary[K](Vocabulary[K]):
             start, stop = min(self.start, other.start), max(self.stop, other.stop)
             if stop - start <= len(self) + len(other):
                 return Vocabulary.range(start, stop, self.cls)
-        return _of_integers(np.union1d(np.asarray(self), np.asarray(other)), self.cls)
+        return _merge_integers(self, other)
 
     def slice(self, start: int | None, stop: int | None) -> Vocabulary[K]:
         part = range(self.start, self.stop)[start:stop]
@@ -227,22 +253,64 @@ class IntegerVocabulary[K](Vocabulary[K]):
         return np.array(self._numbers, dtype=dtype, copy=copy)
 
     def find(self, keys: Vocabulary[Any]) -> np.ndarray:
+        if isinstance(keys, SortedVocabulary):
+            return super().find(keys)
         numbers = np.asarray(keys)
         positions = np.minimum(np.searchsorted(self._numbers, numbers), len(self) - 1)
         return np.where(self._numbers[positions] == numbers, positions, -1)
 
     def _merge_keys(self, other: Vocabulary[K]) -> Vocabulary[K]:
-        return _of_integers(np.union1d(self._numbers, np.asarray(other)), self.cls)
+        return _merge_integers(self, other)
+
+
+class ProductVocabulary[A, B](Vocabulary[tuple[A, B]]):
+    """All pairs of a key of one vocabulary and a key of another."""
+
+    __slots__ = ("first", "second")
+
+    def __init__(self, first: Vocabulary[A], second: Vocabulary[B]) -> None:
+        self.cls, self.first, self.second, self._keys = tuple, first, second, None
+
+    @property
+    def kind(self) -> Any:
+        return tuple, (self.first.kind, self.second.kind)
+
+    def __len__(self) -> int:
+        return len(self.first) * len(self.second)
+
+    def __getitem__(self, position: int) -> tuple[A, B]:
+        i, j = divmod(range(len(self))[position], len(self.second))
+        return self.first[i], self.second[j]
+
+    def __iter__(self) -> Iterator[tuple[A, B]]:
+        return itertools.product(self.first, self.second)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return _object_array(self.keys)
+
+    def find(self, keys: Vocabulary[Any]) -> np.ndarray:
+        if not isinstance(keys, ProductVocabulary):
+            return super().find(keys)
+        i = self.first.find(keys.first)[:, None]
+        j = self.second.find(keys.second)[None, :]
+        return np.where((i >= 0) & (j >= 0), i * len(self.second) + j, -1).ravel()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Vocabulary.product, (self.first, self.second)
 
 
 class SortedVocabulary[K](Vocabulary[K]):
     """Keys of any sortable, hashable class."""
 
-    __slots__ = ("_positions",)
+    __slots__ = ("_kind",)
 
     def __init__(self, cls: type[K], keys: tuple[K, ...]) -> None:
         self.cls, self._keys = cls, keys
-        self._positions = {key: position for position, key in enumerate(keys)}
+        self._kind = _kind_of(keys[0]) if keys else cls
+
+    @property
+    def kind(self) -> Any:
+        return self._kind
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -257,18 +325,33 @@ class SortedVocabulary[K](Vocabulary[K]):
         if issubclass(self.cls, str | bytes | float):
             plain = next(c for c in (str, bytes, float) if issubclass(self.cls, c))
             return np.array(self.keys, dtype=dtype or plain)
-        array = np.empty(len(self), dtype=object)
-        array[:] = self.keys
-        return array if dtype is None else array.astype(dtype)
-
-    def find(self, keys: Vocabulary[Any]) -> np.ndarray:
-        return np.array([self._positions.get(key, -1) for key in keys], dtype=np.int64)
-
-    def _merge_keys(self, other: Vocabulary[K]) -> Vocabulary[K]:
-        return _of_objects(sorted(cast(Any, {*self, *other})), self.cls)
+        return _object_array(self.keys)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Vocabulary.of, (self.keys, self.cls)
+
+
+def vocabulary_from(keys: Any, cls: Any, vocabulary: Vocabulary[Any] | None) -> Vocabulary[Any]:
+    """What the constructors of tables and indices were given: keys, or a vocabulary, or both.
+
+    (``dataclasses.replace(table, keys=...)`` gives both: the new keys and the old vocabulary.)
+    """
+    if keys is None and vocabulary is None:
+        raise TypeError("Keys are missing: pass them first, or as keys=...")
+    if keys is None:
+        return Vocabulary.of(cast(Any, vocabulary), cls)
+    return Vocabulary.of(keys, cls if vocabulary is None else vocabulary.cls)
+
+
+def sort_keys(keys: Iterable[Any]) -> list[Any]:
+    """The keys in order; a `ValueError` where they have none."""
+    try:
+        return sorted(keys)
+    except TypeError as error:
+        raise ValueError(
+            f"Keys can't be put in order: {error}.\n"
+            "All keys of a table or an index are of one class."
+        ) from error
 
 
 def _intern[K](content: Hashable, build: Callable[[], Vocabulary[K]]) -> Vocabulary[K]:
@@ -279,7 +362,8 @@ def _intern[K](content: Hashable, build: Callable[[], Vocabulary[K]]) -> Vocabul
         return known
 
 
-def _fits_64_bits(dtype: Any) -> bool:
+def fits_64_bits(dtype: Any) -> bool:
+    """Whether an array of this type holds integers that are surely below 2⁶³."""
     return jnp.issubdtype(dtype, jnp.integer) and dtype != np.uint64
 
 
@@ -323,9 +407,39 @@ def _of_objects(keys: Iterable[Any], cls: type[Any] | None) -> Vocabulary[Any]:
             _refuse_order(key, following)
     if keys and keys[0] != keys[0]:
         raise ValueError(f"Keys must be comparable, and {keys[0]!r} is not equal to itself.")
-    # Keys that are tuples are equal across classes of their members; vocabularies are not.
-    members = tuple(map(type, keys[0])) if keys and isinstance(keys[0], tuple) else ()
-    return _intern((cls, members, keys), lambda: SortedVocabulary(cls, keys))
+    if cls is tuple and keys:
+        return _of_tuples(keys)
+    return _intern((cls, keys), lambda: SortedVocabulary(cls, keys))
+
+
+def _of_tuples(keys: tuple[Any, ...]) -> Vocabulary[Any]:
+    """The vocabulary of sorted tuples; equal tuples of other classes are other keys."""
+    kind = _kind_of(keys[0])
+    mixed = next((key for key in keys if _kind_of(key) != kind), None)
+    if mixed is not None:
+        raise ValueError(_class_clash("Some are", kind, "others are", _kind_of(mixed)))
+    if len(keys[0]) == 2:
+        first, second = (sort_keys({key[i] for key in keys}) for i in (0, 1))
+        if len(first) * len(second) == len(keys):  # all pairs, each once
+            return Vocabulary.product(_of_objects(first, None), _of_objects(second, None))
+    return _intern((kind, keys), lambda: SortedVocabulary(tuple, keys))
+
+
+def _kind_of(key: Any) -> Any:
+    """The class of a key, and for a tuple the classes of its members."""
+    return (tuple, tuple(map(_kind_of, key))) if type(key) is tuple else type(key)
+
+
+def _object_array(keys: tuple[Any, ...]) -> np.ndarray:
+    array = np.empty(len(keys), dtype=object)
+    array[:] = keys
+    return array
+
+
+def _merge_integers(first: Vocabulary[Any], second: Vocabulary[Any]) -> Vocabulary[Any]:
+    if isinstance(second, SortedVocabulary):  # integers beyond 64 bits
+        return second._merge_keys(first)
+    return _of_integers(np.union1d(np.asarray(first), np.asarray(second)), first.cls)
 
 
 def _as_member(key: Any, cls: type[Any]) -> Any:
@@ -349,5 +463,10 @@ def _refuse_order(key: Any, following: Any) -> None:
     )
 
 
-def _class_clash(first: str, cls: type[Any], second: str, other: type[Any]) -> str:
-    return f"{first} keys of class {cls.__name__}, {second} keys of class {other.__name__}."
+def _class_clash(first: str, kind: Any, second: str, other: Any) -> str:
+    return f"{first} keys of class {_name(kind)}, {second} keys of class {_name(other)}."
+
+
+def _name(kind: Any) -> str:
+    """A key class by name, ``tuple[SystemId, str]`` for tuples."""
+    return f"tuple[{', '.join(map(_name, kind[1]))}]" if isinstance(kind, tuple) else kind.__name__

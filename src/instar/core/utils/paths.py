@@ -7,7 +7,9 @@ once, when it is complete.
 
 from __future__ import annotations
 
+import copy
 import dataclasses
+import typing
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, cast, runtime_checkable
 
@@ -24,10 +26,13 @@ __all__ = [
     "LensError",
     "Path",
     "SupportsEdits",
+    "SupportsRowIndex",
     "SupportsRows",
     "check_disjoint",
+    "check_fields",
     "describe",
     "edit",
+    "names_rows",
     "read",
     "record",
     "same",
@@ -69,7 +74,9 @@ class Item:
     key: Any
 
     def read(self, part: Any) -> Any:
-        """The item of ``part``."""
+        """The item of ``part``; unlike JAX, an error where an array has no such row."""
+        if isinstance(part, jax.Array | np.ndarray) and isinstance(self.key, int):
+            range(part.shape[0])[self.key]
         return part[self.key]
 
     def __str__(self) -> str:
@@ -103,6 +110,19 @@ class SupportsRows(Protocol):
 
 
 @runtime_checkable
+class SupportsRowIndex(Protocol):
+    """A column of positions that knows which of them are rows."""
+
+    vocabulary: Any
+    indices: Any
+
+    @property
+    def valid_mask(self) -> Any:
+        """Where an entry names a row."""
+        ...
+
+
+@runtime_checkable
 class SupportsEdits(Protocol):
     """A class attribute that stands for other places, as a `lens_property` does."""
 
@@ -118,8 +138,12 @@ def describe(path: Path) -> str:
 
 def read(state: Any, path: Path) -> Any:
     """The part of ``state`` at ``path``."""
-    for step in path:
-        state = step.read(state)
+    for depth, step in enumerate(path, 1):
+        try:
+            state = step.read(state)
+        except (AttributeError, LookupError) as error:
+            what = error.args[0] if error.args else ""
+            raise type(error)(f"No {describe(path[:depth])}: {what}") from error
     return state
 
 
@@ -146,17 +170,26 @@ def edit(state: Any, edits: Sequence[Edit]) -> Any:
 
 def _through_properties(state: Any, edits: Sequence[Edit]) -> list[Edit]:
     """Edits with attributes that stand for other places written out as those places."""
+    check_disjoint([path for path, _ in edits])
     plain: list[Edit] = []
+    behind: dict[str, list[Edit]] = {}
     for path, value in edits:
         first = path[0] if path else None
-        stand_in = _class_attribute(state, first.name) if isinstance(first, Attribute) else None
-        if isinstance(stand_in, SupportsEdits):
-            part = edit(read(state, path[:1]), [(path[1:], value)])
-            plain += _through_properties(state, stand_in.edits_of(state, part))
+        if isinstance(first, Attribute) and _stand_in(state, first.name):
+            behind.setdefault(first.name, []).append((path[1:], value))
         else:
             plain.append((path, value))
+    for name, inner in behind.items():
+        part = edit(getattr(state, name), inner)
+        plain += _through_properties(state, _stand_in(state, name).edits_of(state, part))
     check_disjoint([path for path, _ in plain])
     return plain
+
+
+def _stand_in(state: Any, name: str) -> Any:
+    """The class attribute, if it stands for other places."""
+    attribute = _class_attribute(state, name)
+    return attribute if isinstance(attribute, SupportsEdits) else None
 
 
 def _class_attribute(state: Any, name: str) -> Any:
@@ -189,8 +222,10 @@ def _replace_attributes(state: Any, changes: dict[str, Any]) -> Any:
 def _replace_item(state: Any, key: Any, part: Any) -> Any:
     match state:
         case dict():
-            return type(state)({**state, key: part})
-        case list() | tuple():
+            changed = copy.copy(state)
+            changed[key] = part
+            return changed
+        case list() | tuple() if isinstance(key, int):
             position = range(len(state))[key]
             items = [*state[:position], part, *state[position + 1 :]]
             return type(state)(*items) if hasattr(state, "_fields") else type(state)(items)
@@ -229,9 +264,34 @@ def _certainly_apart(a: Step, b: Step) -> bool:
         case Attribute(), Attribute():
             return True
         case Item(), Item():
-            return _names_one_item(a.key) and _names_one_item(b.key)
+            return _names_one_item(a.key) and _names_one_item(b.key) and a.key != b.key
         case _:
             return False
+
+
+def check_fields(cls: Any, paths: list[Path]) -> None:
+    """Raise where a path begins with a field that the dataclass ``cls`` does not have."""
+    cls = typing.get_origin(cls) or cls
+    if not dataclasses.is_dataclass(cls):
+        return
+    known = [field.name for field in dataclasses.fields(cls)]
+    for step in (path[0] for path in paths if path):
+        if isinstance(step, Attribute) and step.name not in known and not hasattr(cls, step.name):
+            raise LensError(
+                f"{getattr(cls, '__name__', cls)} has no field {step.name!r}.\n"
+                f"Its fields are: {', '.join(sorted(known))}."
+            )
+
+
+def names_rows(indices: Any) -> bool:
+    """Whether these can name rows: an index, or integers."""
+    if isinstance(indices, SupportsRowIndex):
+        return True
+    try:
+        array = indices if hasattr(indices, "dtype") else np.asarray(indices)
+    except ValueError:
+        return False
+    return array.size == 0 or jnp.issubdtype(array.dtype, jnp.integer)
 
 
 def _names_one_item(key: Any) -> bool:
@@ -245,7 +305,8 @@ def record(fn: Callable[[Any], Any]) -> tuple[Any, list[Path]]:
     except LensError:
         raise
     except Exception as error:
-        raise LensError(_NOT_A_PATH.format(f"it raised {type(error).__name__}: {error}")) from error
+        what = str(error).rstrip(".")
+        raise LensError(_NOT_A_PATH.format(f"it raised {type(error).__name__}: {what}")) from error
     leaves, structure = jax.tree.flatten(result)
     for leaf in leaves:
         if not isinstance(leaf, _Recorder):
@@ -275,12 +336,19 @@ class _Recorder:
     def __init__(self, path: Path) -> None:
         self.__path = path
 
+    def __repr__(self) -> str:
+        return describe(self.__path)
+
     def __getattr__(self, name: str) -> _Recorder:
         if name.startswith("__"):
             raise AttributeError(name)
         return _Recorder((*self.__path, Attribute(name)))
 
     def __getitem__(self, key: Any) -> _Recorder:
+        parts = (key.start, key.stop, key.step) if isinstance(key, slice) else (key,)
+        for part in parts if not isinstance(key, tuple) else key:
+            if isinstance(part, _Recorder):
+                raise LensError(_NOT_A_PATH.format(f"it uses {part!r} of the state as an item"))
         return _Recorder((*self.__path, Item(key)))
 
 
@@ -301,7 +369,7 @@ _COMPUTING = (
     "add sub mul truediv floordiv mod divmod pow matmul lshift rshift and or xor "
     "radd rsub rmul rtruediv rfloordiv rmod rdivmod rpow rmatmul rlshift rrshift rand ror rxor "
     "neg pos abs invert int float complex index bool len iter contains call eq ne lt le gt ge "
-    "array round trunc floor ceil"
+    "array round trunc floor ceil str format hash"
 )
 for _name in _COMPUTING.split():
     setattr(_Recorder, f"__{_name}__", _refuse(_name))

@@ -138,7 +138,8 @@ def _register(cls: type[Any]) -> None:
             object.__setattr__(node, name, value)
         return node
 
-    rebuild = unflatten if cls.__dictoffset__ else unflatten_slots
+    has_slots = any("__slots__" in vars(base) for base in cls.__mro__)
+    rebuild = unflatten_slots if has_slots else unflatten
     jax.tree_util.register_pytree_with_keys(cls, flatten_with_keys, rebuild, flatten)
 
 
@@ -158,7 +159,7 @@ def replace_fields[C](node: C, changes: Mapping[str, Any]) -> C:
     """A copy of a dataclass with some fields changed, validated once, as a whole.
 
     Unlike :func:`dataclasses.replace` it does not call ``__init__``: ``__post_init__`` runs
-    on the finished copy. (One that takes ``InitVar`` arguments can't be run again, and isn't.)
+    on the finished copy, with the defaults of its ``InitVar`` arguments.
     """
     copy = object.__new__(type(node))
     for field in dataclasses.fields(node):  # pyright: ignore[reportArgumentType]
@@ -166,15 +167,24 @@ def replace_fields[C](node: C, changes: Mapping[str, Any]) -> C:
             object.__setattr__(copy, field.name, changes[field.name])
         elif hasattr(node, field.name):
             object.__setattr__(copy, field.name, getattr(node, field.name))
-    if _can_rerun_post_init(type(node)):
-        copy.__post_init__()  # pyright: ignore[reportAttributeAccessIssue]
+    if hasattr(copy, "__post_init__"):
+        copy.__post_init__(**_init_var_defaults(type(node)))  # pyright: ignore[reportAttributeAccessIssue]
     return copy
 
 
 @functools.cache
-def _can_rerun_post_init(cls: type[Any]) -> bool:
-    post_init = getattr(cls, "__post_init__", None)
-    return post_init is not None and len(inspect.signature(post_init).parameters) == 1
+def _init_var_defaults(cls: type[Any]) -> dict[str, Any]:
+    """What a ``__post_init__`` with ``InitVar`` arguments is given when it is run again."""
+    defaults: dict[str, Any] = {}
+    for name, parameter in list(inspect.signature(cls.__post_init__).parameters.items())[1:]:
+        if hasattr(cls, name):
+            defaults[name] = getattr(cls, name)
+        elif parameter.default is inspect.Parameter.empty:
+            raise TypeError(
+                f"{cls.__name__}.__post_init__ needs {name!r}, which a changed copy doesn't have.\n"
+                "Give that InitVar a default, or make it a field."
+            )
+    return defaults
 
 
 def skip_post_init_if_disabled[**P](method: Callable[P, None]) -> Callable[P, None]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import itertools
+import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Literal, Protocol, cast, overload, runtime_checkable
+from typing import Any, Literal, Protocol, SupportsIndex, cast, overload, runtime_checkable
 
 import jax
 import jax.numpy as jnp
@@ -261,12 +263,11 @@ def non_differentiable[T](x: T) -> T:
 def sequential_vmap_with_vjp[**P, R](func: Callable[P, R]) -> Callable[P, R]:
     """Under ``vmap`` the batch runs one entry at a time, in the backward pass too.
 
-    The backward pass evaluates ``func`` again rather than keeping its intermediates.
-    Positional arguments only; integer arguments get no derivative.
+    The backward pass evaluates ``func`` again rather than keeping its intermediates. Integer
+    arguments get no derivative; keyword arguments are taken by their place in the signature.
     """
     one_at_a_time = sequential_vmap(cast(Any, func))
 
-    @sequential_vmap
     def pull_back(args: tuple[Any, ...], cotangent: Any) -> list[Any]:
         leaves, structure = jax.tree.flatten(args)
         smooth = [i for i, leaf in enumerate(leaves) if _is_inexact(leaf)]
@@ -283,11 +284,11 @@ def sequential_vmap_with_vjp[**P, R](func: Callable[P, R]) -> Callable[P, R]:
         return one_at_a_time(*args)
 
     def forward(*args: Any) -> tuple[Any, tuple[Any, ...]]:
-        return one_at_a_time(*args), args
+        return call(*args), args  # itself, so that a second derivative finds the rule again
 
     def backward(args: tuple[Any, ...], cotangent: Any) -> Any:
         leaves, structure = jax.tree.flatten(args)
-        smooth = iter(pull_back(args, cotangent))
+        smooth = iter(sequential_vmap_with_vjp(pull_back)(args, cotangent))
         cotangents = [
             next(smooth) if _is_inexact(leaf) else np.zeros(jnp.shape(leaf), jax.dtypes.float0)
             for leaf in leaves
@@ -295,27 +296,39 @@ def sequential_vmap_with_vjp[**P, R](func: Callable[P, R]) -> Callable[P, R]:
         return jax.tree.unflatten(structure, cotangents)
 
     call.defvjp(forward, backward)
-    return cast(Any, functools.wraps(cast(Any, func))(call))
+
+    @functools.wraps(func)
+    def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
+        if kwargs:
+            args = cast(Any, inspect.signature(func).bind(*args, **kwargs).args)
+        return call(*args)
+
+    return wrapper
 
 
 def _is_inexact(leaf: Any) -> bool:
     return jnp.issubdtype(jnp.result_type(leaf), jnp.inexact)
 
 
-def isin(a: Int[Array, "..."], b: Int[Array, "..."], max_item: int) -> Bool[Array, "..."]:
+def isin(a: Any, b: Any, max_item: int) -> Bool[Array, "..."]:
     """Which entries of ``a`` occur in ``b``, by one table of ``max_item`` flags.
 
     Entries of either that are negative or not below ``max_item`` match nothing.
     """
-    present = jnp.zeros(max_item + 1, bool)  # the last flag is never set
-    inside = jnp.where((b >= 0) & (b < max_item), b, max_item + 1)
-    present = present.at[inside].set(True, mode="drop")
-    return present.at[a].get(mode="fill", fill_value=False, wrap_negative_indices=False)
+    present = jnp.zeros(max_item + 1, bool).at[_bounded(b, max_item)].set(True)
+    return present.at[max_item].set(False)[_bounded(a, max_item)]
 
 
-def key_chain(rng: Array, shape: int | Sequence[int] = ()) -> Iterator[Array]:
+def _bounded(items: Any, max_item: int) -> Int[Array, "..."]:
+    """The items in 32 bits, ``max_item`` for those that are out of range."""
+    items = jnp.asarray(items)
+    items = items.astype(jnp.int32) if items.dtype.itemsize < 4 else items
+    return jnp.where((items >= 0) & (items < max_item), items, max_item).astype(jnp.int32)
+
+
+def key_chain(rng: Array, shape: SupportsIndex | Sequence[int] = ()) -> Iterator[Array]:
     """Endless stream of PRNG keys: the i-th is ``fold_in(rng, i)``, split to ``shape`` if given."""
-    size = (shape,) if isinstance(shape, int) else tuple(shape)
+    size = tuple(shape) if isinstance(shape, Sequence) else (operator.index(shape),)
     for i in itertools.count():
         key = jax.random.fold_in(rng, i)
         yield jax.random.split(key, size) if size else key

@@ -14,6 +14,7 @@ from instar.core.utils.shapes import Bool
 from instar.core.utils.transforms import is_traced
 
 __all__ = [
+    "DROP",
     "HasScatterArgs",
     "PyTreeDef",
     "ScatterArgs",
@@ -22,6 +23,7 @@ __all__ = [
     "SupportsTreeMatch",
     "concatenate_rows",
     "from_host",
+    "is_host_like",
     "kahan_summation",
     "take_rows",
     "tree_concat",
@@ -64,6 +66,10 @@ class ScatterArgs(TypedDict, total=False):
     indices_are_sorted: bool
     unique_indices: bool
     wrap_negative_indices: bool
+
+
+# Out of bounds is dropped, and so is what is negative.
+DROP: ScatterArgs = {"mode": "drop", "wrap_negative_indices": False}
 
 
 @runtime_checkable
@@ -183,14 +189,17 @@ def zero_rows(leaf: Any, rows: int) -> Any:
 
 def zero_where(mask: Bool[Array, "..."], leaf: Array) -> Array:
     """The leaf with zeros where ``mask`` holds; ``mask`` names its leading dimensions."""
-    zeros = zero_rows(leaf, 1) if leaf.ndim else np.zeros((), leaf.dtype)
-    return tree_where_broadcast_last(mask, jnp.broadcast_to(zeros, leaf.shape), leaf)
+    is_key = jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+    zeros = zero_rows(leaf[None], 1)[0] if is_key else jnp.zeros_like(leaf)
+    return tree_where_broadcast_last(mask, zeros, leaf)
 
 
-def tree_where_broadcast_last[T](accept: Bool[Array, "..."], tree1: T, tree2: T) -> T:
+def tree_where_broadcast_last[T](accept: Any, tree1: T, tree2: T) -> T:
     """``tree1`` where ``accept``, else ``tree2``; ``accept`` names the leading dimensions."""
 
-    def choose(x: Array, y: Array) -> Array:
+    accept = jnp.asarray(accept)
+
+    def choose(x: Any, y: Any) -> Array:
         trailing = (1,) * (jnp.ndim(x) - accept.ndim)
         return jnp.where(accept.reshape(accept.shape + trailing), x, y)
 
@@ -215,7 +224,7 @@ def concatenate_rows(leaves: Iterable[Any]) -> Array:
     systems of different size then compiles nothing.
     """
     leaves = tuple(leaves)
-    if all(_is_host_like(leaf) for leaf in leaves) and len({leaf.dtype for leaf in leaves}) == 1:
+    if all(is_host_like(leaf) for leaf in leaves) and len({leaf.dtype for leaf in leaves}) == 1:
         return from_host(np.concatenate([np.asarray(leaf) for leaf in leaves]))
     return jnp.concatenate(leaves)
 
@@ -225,7 +234,8 @@ def from_host(array: np.ndarray) -> Array:
     return jax.device_put(array)
 
 
-def _is_host_like(leaf: Any) -> bool:
+def is_host_like(leaf: Any) -> bool:
+    """Whether an array is concrete and nobody has placed it, so that NumPy may work on it."""
     if isinstance(leaf, np.ndarray):
         return True
     return (
@@ -251,6 +261,12 @@ def tree_structure[T](x: T, is_leaf: IsLeaf | None = None) -> PyTreeDef[T]:
     return cast(PyTreeDef[T], jax.tree.structure(x, is_leaf=is_leaf))
 
 
+def _rounding(total: Array, before: Array, added: Array) -> Array:
+    """What adding lost; nothing once the sum is infinite (∞ − ∞ would spoil it)."""
+    lost = (total - before) - added
+    return jnp.where(jnp.isfinite(total), lost, jnp.zeros_like(lost))
+
+
 def kahan_summation[T](*summands: T, compensate: T | None = None) -> tuple[T, T]:
     """Compensated sum of pytrees: ``(sum, compensation)``, true sum ≈ sum − compensation.
 
@@ -265,6 +281,6 @@ def kahan_summation[T](*summands: T, compensate: T | None = None) -> tuple[T, T]
     for summand in rest:
         corrected = jax.tree.map(jnp.subtract, summand, lost)
         new_total = jax.tree.map(jnp.add, total, corrected)
-        lost = jax.tree.map(lambda t, s, y: (t - s) - y, new_total, total, corrected)
+        lost = jax.tree.map(_rounding, new_total, total, corrected)
         total = new_total
     return total, lost
