@@ -470,8 +470,8 @@ def test_a_missing_part_is_named_by_its_path():
         lens(lambda s: s.point.z).get(STATE)
     with pytest.raises(KeyError, match=r"No state\['a'\]\['b'\]: b"):
         lens(lambda s: s["a"]["b"]).set({"a": {}}, 1)
-    with pytest.raises(LensError, match=r"^State has no field 'wieghts'\."):
-        lens(lambda s: s.wieghts, cls=State)
+    with pytest.raises(LensError, match=r"^State has no field 'masses'\."):
+        lens(lambda s: s.masses, cls=State)
 
 
 def test_other_containers_can_be_written():
