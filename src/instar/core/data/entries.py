@@ -82,15 +82,18 @@ def relocate(entries: Array, positions: np.ndarray, sentinel: int) -> Array:
     return take_rows(jnp.asarray(positions), entries, target)
 
 
-def relocate_on_host(entries: np.ndarray, positions: np.ndarray | range, sentinel: int) -> Any:
-    """`relocate` with NumPy, where tracing is not needed and compiling does not pay."""
+def relocate_on_host(
+    entries: np.ndarray, positions: np.ndarray | range, sentinel: int, out: np.ndarray
+) -> None:
+    """`relocate` with NumPy, into ``out``: where compiling does not pay."""
     size = len(positions)
     inside = entries.view(np.uint32) < size  # negative numbers are large unsigned ones
     if isinstance(positions, range):
-        moved = entries + np.int32(positions.start)
+        np.add(entries, np.int32(positions.start), out=out)
     else:
-        moved = np.append(positions, sentinel).astype(np.int32)[np.where(inside, entries, size)]
-    return moved if inside.all() else np.where(inside, moved, np.int32(sentinel))
+        out[...] = np.append(positions, sentinel)[np.where(inside, entries, size)]
+    if not inside.all():
+        out[~inside] = sentinel
 
 
 def unique_integers(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

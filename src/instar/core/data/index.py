@@ -42,7 +42,7 @@ from instar.core.utils.trees import DROP, ScatterArgs, concatenate_rows, from_ho
 if TYPE_CHECKING:
     from instar.core.data.table import Table
 
-__all__ = ["Index"]
+__all__ = ["Index", "trusted_index"]
 
 
 @dataclass(init=False, repr=False, eq=False)
@@ -152,7 +152,7 @@ class Index[K]:
         vocabulary = Vocabulary.of(sort_keys(set(flat)), label)
         position = {key: i for i, key in enumerate(vocabulary.keys)}
         entries = np.array([position[value] for value in flat], np.int32).reshape(shape)
-        return _index(vocabulary, from_host(entries))
+        return trusted_index(vocabulary, from_host(entries))
 
     @overload
     @staticmethod
@@ -184,7 +184,7 @@ class Index[K]:
     @staticmethod
     def arange(n: int, label: type[Any] = int) -> Index[Any]:
         """Each of the keys 0…n−1 once, in order."""
-        return _index(Vocabulary.range(0, n, label), from_host(np.arange(n, dtype=np.int32)))
+        return trusted_index(Vocabulary.range(0, n, label), from_host(np.arange(n, dtype=np.int32)))
 
     @overload
     @staticmethod
@@ -195,7 +195,7 @@ class Index[K]:
     @staticmethod
     def zeros(shape: int | tuple[int, ...], n: int = 1, *, label: type[Any] = int) -> Index[Any]:
         """Entries that all point to the first of the keys 0…n−1."""
-        return _index(Vocabulary.range(0, n, label), from_host(np.zeros(shape, np.int32)))
+        return trusted_index(Vocabulary.range(0, n, label), from_host(np.zeros(shape, np.int32)))
 
     # Array manners ------------------------------------------------------------------------
 
@@ -233,7 +233,7 @@ class Index[K]:
         )
         parts = item if isinstance(item, tuple) else (item,)
         no_repeats = all(p is None or p is ... or isinstance(p, int | slice) for p in parts)
-        return _index(self.vocabulary, entries, self.max_count if no_repeats else None)
+        return trusted_index(self.vocabulary, entries, self.max_count if no_repeats else None)
 
     def ravel(self) -> Index[K]:
         """The entries in one dimension."""
@@ -249,7 +249,7 @@ class Index[K]:
 
     def _with(self, entries: Any) -> Index[K]:
         """The same keys and bound with other entries, known to be good."""
-        return _index(self.vocabulary, entries, self.max_count)
+        return trusted_index(self.vocabulary, entries, self.max_count)
 
     # Reading ------------------------------------------------------------------------------
 
@@ -325,7 +325,7 @@ class Index[K]:
     def update_labels(self, keys: Keys[K]) -> Index[K]:
         """The same entries over a larger vocabulary."""
         target = keys if isinstance(keys, Vocabulary) else Vocabulary.of(keys, self.cls)
-        return _index(target, self.indices_in(target), self.max_count)
+        return trusted_index(target, self.indices_in(target), self.max_count)
 
     @staticmethod
     def concatenate[L](*indices: Index[L]) -> Index[L]:
@@ -336,7 +336,7 @@ class Index[K]:
         bound = None if None in bounds else sum(cast(list[int], bounds))
         matched = Index.match(*indices)
         entries = concatenate_rows([index.indices for index in matched])
-        return _index(matched[0].vocabulary, entries, bound)
+        return trusted_index(matched[0].vocabulary, entries, bound)
 
     @staticmethod
     def match[L](*indices: Index[L]) -> tuple[Index[L], ...]:
@@ -350,7 +350,7 @@ class Index[K]:
             raise ValueError(f"combine takes one shape, not {self.shape} and {other.shape}.")
         width = len(other.vocabulary)
         pairs = Vocabulary.product(self.vocabulary, other.vocabulary)
-        combined = _index(pairs, self.indices * width + other.indices)
+        combined = trusted_index(pairs, self.indices * width + other.indices)
         return combined.apply_mask(self.valid_mask & other.valid_mask)
 
     # Finding rows -------------------------------------------------------------------------
@@ -400,7 +400,7 @@ class Index[K]:
                     f"Its keys are of class {self.cls.__name__}."
                 )
         matched = Index.match(self, *others)
-        return tuple(_index(i.vocabulary, i.indices, self.max_count) for i in matched)
+        return tuple(trusted_index(i.vocabulary, i.indices, self.max_count) for i in matched)
 
     def __tree_concat__(self, *others: Index[K]) -> Index[K]:
         """This column with others behind it."""
@@ -408,7 +408,7 @@ class Index[K]:
 
     def __tree_take__(self, idxs: Any) -> Index[K]:
         """Rows of this column; out of bounds stays out of bounds."""
-        return _index(
+        return trusted_index(
             self.vocabulary, take_rows(jnp.asarray(self.indices), idxs, len(self.vocabulary))
         )
 
@@ -429,7 +429,9 @@ class Index[K]:
         return np.array2string(np.asarray(self.indices), formatter={"int_kind": show})
 
 
-def _index(vocabulary: Vocabulary[Any], entries: Any, max_count: int | None = None) -> Index[Any]:
+def trusted_index(
+    vocabulary: Vocabulary[Any], entries: Any, max_count: int | None = None
+) -> Index[Any]:
     """An index from parts that are known to be good: nothing is checked, nothing is read."""
     index = object.__new__(Index)
     object.__setattr__(index, "vocabulary", vocabulary)
@@ -440,4 +442,4 @@ def _index(vocabulary: Vocabulary[Any], entries: Any, max_count: int | None = No
 
 def _index_of_integers(values: np.ndarray, cls: type[Any]) -> Index[Any]:
     unique, entries = unique_integers(values)
-    return _index(Vocabulary.of(unique, cls), from_host(entries))
+    return trusted_index(Vocabulary.of(unique, cls), from_host(entries))

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from instar.core.data.entries import relocate, relocate_on_host
-from instar.core.data.index import Index
+from instar.core.data.index import Index, trusted_index
 from instar.core.data.rows import is_index
 from instar.core.data.vocabulary import RangeVocabulary, Vocabulary, is_integer_class
 from instar.core.utils.pytree_dataclass import replace_fields
-from instar.core.utils.trees import concatenate_rows, is_host_like, tree_take
+from instar.core.utils.trees import concatenate_rows, from_host, is_host_like, tree_take
 
 if TYPE_CHECKING:
     from instar.core.data.table import Table
@@ -108,25 +109,34 @@ def _concatenate(
     return replace_fields(group[0], {"vocabulary": space.merged, "data": data})
 
 
-def _join_indices(indices: tuple[Index[Any], ...], space: _KeySpace | None) -> Index[Any]:
+def _join_indices(indices: Sequence[Index[Any]], space: _KeySpace | None) -> Index[Any]:
     if space is None:
         return Index.concatenate(*indices)
-    bounds = [index.max_count for index in indices]
-    entries = [
-        _move(index, member, positions, len(space.merged))
+    targets = [
+        positions
+        if index.vocabulary is member
+        else np.asarray(positions)[index.vocabulary.positions_in(member)]
         for index, member, positions in zip(indices, space.members, space.positions, strict=True)
     ]
+    entries = _join_entries([index.indices for index in indices], targets, len(space.merged))
     # The key spaces of the members are disjoint, so a key keeps the bound of its member.
+    bounds = [index.max_count for index in indices]
     bound = None if None in bounds else max(b for b in bounds if b is not None)
-    return Index(space.merged, concatenate_rows(entries), bound)
+    return trusted_index(space.merged, entries, bound)
 
 
-def _move(
-    index: Index[Any], member: Vocabulary[Any], positions: np.ndarray | range, size: int
-) -> Any:
-    """The entries of an index into one member, as positions in the concatenated table."""
-    if index.vocabulary is not member:
-        positions = np.asarray(positions)[index.vocabulary.positions_in(member)]
-    if is_host_like(index.indices):
-        return relocate_on_host(np.asarray(index.indices), positions, size)
-    return relocate(index.indices, np.asarray(positions), size)
+def _join_entries(
+    pieces: Sequence[Any], targets: Sequence[np.ndarray | range], sentinel: int
+) -> Array:
+    """Entries of several members, each moved to where its keys went, one after the other."""
+    if not all(map(is_host_like, pieces)):
+        moved = [
+            relocate(piece, np.asarray(target), sentinel)
+            for piece, target in zip(pieces, targets, strict=True)
+        ]
+        return jnp.concatenate(moved)
+    ends = np.cumsum([len(piece) for piece in pieces])
+    joined = np.empty((ends[-1], *pieces[0].shape[1:]), np.int32)
+    for piece, target, part in zip(pieces, targets, np.split(joined, ends[:-1]), strict=True):
+        relocate_on_host(np.asarray(piece), target, sentinel, out=part)
+    return from_host(joined)
