@@ -74,6 +74,29 @@ def test_classes_keep_vocabularies_apart():
     assert 0 in Vocabulary.range(0, 2, SystemId)
 
 
+def test_an_empty_vocabulary_has_a_class_too():
+    nobody, someone = Vocabulary.range(0, 0, SystemId), Vocabulary.range(0, 2, ParticleId)
+    for first, second in ((nobody, someone), (someone, nobody)):
+        with pytest.raises(ValueError, match="One index holds keys of class"):
+            first.merge(second)
+    pairs = Vocabulary.product(someone, someone)
+    empty = Vocabulary.product(nobody, someone)
+    assert empty.positions_in(pairs).tolist() == []
+    assert pairs.merge(empty) is pairs
+
+
+def test_pairs_are_one_object_however_they_are_made():
+    pairs = Vocabulary.product(Vocabulary.range(0, 2), Vocabulary.of(("a", "b")))
+    assert Vocabulary.of(((0, "a"), (0, "b"), (1, "a"), (1, "b"))) is pairs
+    assert pickle.loads(pickle.dumps(pairs)) is pairs
+    assert pairs.slice(0, 2) is Vocabulary.of(((0, "a"), (0, "b")))
+    assert ((1, "a") in pairs, (2, "a") in pairs) == (True, False)
+    other = Vocabulary.of(((1, "b"), (2, "a")))
+    assert pairs.merge(other).keys == ((0, "a"), (0, "b"), (1, "a"), (1, "b"), (2, "a"))
+    with pytest.raises(ValueError, match=r"Some are keys of class tuple\[int, str\], others"):
+        Vocabulary.of(((0, "a"), (1.5, "a")))
+
+
 def test_an_enumeration_can_be_a_key_class():
     class Kind(IntEnum):
         GAS = 1

@@ -125,7 +125,7 @@ class Vocabulary[K](ABC):
     def positions_in(self, target: Vocabulary[Any]) -> np.ndarray:
         """Where each key stands in ``target``; a `ValueError` that lists those that don't."""
         clash = _class_clash("The index holds", self.kind, "the target holds", target.kind)
-        same_kind = self.kind == target.kind
+        same_kind = self._is_of_one_kind_with(target)
         comparable = is_integer_class(self.cls) == is_integer_class(target.cls)
         positions = target.find(self) if comparable else np.full(len(self), -1)
         missing = np.flatnonzero(positions < 0)
@@ -141,11 +141,16 @@ class Vocabulary[K](ABC):
             raise ValueError(clash)
         return positions.astype(np.int32)
 
+    def _is_of_one_kind_with(self, other: Vocabulary[Any]) -> bool:
+        """Same key class; for tuples also of their members, where there are any."""
+        unknown = not len(self) or not len(other)
+        return self.cls is other.cls and (unknown or self.kind == other.kind)
+
     def merge(self, other: Vocabulary[K]) -> Vocabulary[K]:
         """The vocabulary of the keys of both."""
         if self is other:
             return self
-        if self.kind != other.kind and len(self) and len(other):
+        if not self._is_of_one_kind_with(other):
             raise ValueError(_class_clash("One index holds", self.kind, "another", other.kind))
         if len(self) == 0 or len(other) == 0:
             return self if len(other) == 0 else other
