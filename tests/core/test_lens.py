@@ -495,3 +495,33 @@ def test_a_lens_field_can_be_declared_again():
         Derived()
     assert Derived(1.0, 2.0).x == 1.0
     assert Derived.x.set(Derived(1.0, 2.0), 5.0).x == 5.0
+
+
+def test_row_numbers_beyond_32_bits_are_out_of_bounds():
+    rows = lens(lambda s: s.weights).at(np.array([2**32, 2**40]))
+    assert rows.set(STATE, jnp.float32(9)).weights.tolist() == [0, 1, 2, 3]
+    assert rows.get(STATE).tolist() == [0.0, 0.0]
+
+
+def test_validation_with_any_signature():
+    @dataclass
+    class Free:
+        x: Any
+
+        def __post_init__(self, *args, **kwargs):
+            if self.x < 0:
+                raise ValueError("negative")
+
+    @dataclass
+    class Renamed:
+        x: Any
+        scale: InitVar[float] = 3.0
+
+        def __post_init__(self, factor):
+            if self.x * factor < 0:
+                raise ValueError("negative")
+
+    for state in (Free(1), Renamed(1)):
+        assert lens(lambda s: s.x).set(state, 2).x == 2
+        with pytest.raises(ValueError, match="negative"):
+            lens(lambda s: s.x).set(state, -1)

@@ -49,7 +49,7 @@ from instar.core.utils.paths import (
     same,
 )
 from instar.core.utils.pytree_dataclass import is_lens_field
-from instar.core.utils.transforms import is_traced
+from instar.core.utils.transforms import is_traced, within_32_bits
 from instar.core.utils.trees import (
     DROP,
     PyTreeDef,
@@ -296,7 +296,7 @@ class RowsLens[S, T](Lens[S, T]):
     def _positions(self, node: Any) -> Any:
         """The rows of plain arrays; an index must be one over exactly those rows."""
         if not isinstance(self.indices, SupportsRowIndex):
-            return jnp.asarray(self.indices, jnp.int32)
+            return jnp.asarray(within_32_bits(self.indices))
         keys = len(self.indices.vocabulary)
         for leaf in jax.tree.leaves(node):
             if leaf.shape[0] != keys:

@@ -327,6 +327,29 @@ def test_tables_of_one_key_class_must_grow_alike():
     assert [len(t) for t in add_buffers([particles(2), twin], [1, 1], [None, where])] == [3, 3]
 
 
+def test_plain_integer_keys_are_nobodys_own():
+    owner = lens(lambda d: d["system"])
+    buffer = Buffered.arange({"system": Index.integer([0, 0, 0])}, num_free=2, view=owner)
+    assert Table.arange(jnp.array([1.0]))[buffer.data["system"]].tolist() == [1, 1, 1, 0, 0]
+    small, large = (Table.arange({"system": Index.zeros(n, label=SystemId)}) for n in (2, 3))
+    padded = add_buffers([small, large], [1, 2], [owner, owner])
+    assert [len(table) for table in padded] == [3, 5]
+
+
+def test_broadcast_columns_are_taken_as_a_table_takes_them():
+    ends = Index.integer([[0, 1], [1, 0]], n=2, label=ParticleId)
+    table = Table.arange({"ends": ends, "w": jnp.zeros(2)})
+    buffer = Buffered.full(table, view=lens(lambda d: d["ends"]))
+    half = Index.integer([0, 2], n=2, label=ParticleId)  # one end of each row is missing
+    freed = buffer.update(Index.arange(2), {"ends": half, "w": jnp.array([5.0, 6.0])})
+    assert freed.occupation.tolist() == [False, False]
+    assert freed.data["w"].tolist() == [0.0, 0.0]
+    rows = Index.integer([0, 1], n=3, label=ParticleId)
+    one = dataclasses.replace(row(1, width=3), rng=jax.random.split(jax.random.key(0), 2))
+    both = Buffered.pad(particles(2), 1).update(rows, one)
+    assert both.data.system.indices.tolist() == [1, 1, 2]
+
+
 def test_one_size_can_do_for_several_buffers():
     owner = lens(lambda d: d["system"])
     groups = Buffered.arange({"system": Index.zeros(2, n=1, label=SystemId)}, view=owner)

@@ -1,4 +1,5 @@
 import dataclasses
+import operator
 
 import jax
 import jax.numpy as jnp
@@ -443,3 +444,36 @@ def test_membership_and_search_take_keys_in_any_order():
     assert index.where_flat(("b", "a")).tolist() == [0, 1, 2]
     assert index.where_rectangular(("b", "a"), 2).tolist() == [[1, 3], [0, 2]]
     assert index.subselect(("b",), 2).rows.tolist() == [1, 3]
+
+
+def test_comparison_with_what_is_no_key():
+    index = Index.arange(2)
+    assert (index == np.int32(1)).tolist() == [False, True]
+    assert (index == SystemId(1)) is False
+    assert (index == object()) is False
+    for array in (jnp.int32(1), jnp.arange(2), np.arange(2)):
+        with raises(
+            TypeError, "An Index is compared with a key or with another Index, not with an array."
+        ):
+            operator.eq(index, array)
+
+
+def test_pairs_with_pairs_in_them():
+    index = Index.arange(2)
+    pair = index.combine(index)
+    nested = pair.combine(index)
+    assert (nested == ((1, 1), 1)).tolist() == [False, True]
+    assert nested.isin([((0, 0), 0)]).tolist() == [True, False]
+    with pytest.raises(ValueError, match="Keys in self not found in target"):
+        pair.counts[nested]
+
+
+def test_numpy_members_of_keys_are_plain():
+    one = np.int64(1)
+    joined = Index.concatenate(Index.new([(one, one)]), Index.new([(0, 0), (1, 1)]))
+    assert joined.keys == ((0, 0), (1, 1))
+    assert Index.new([(1, 1j), (2, 2j)]).keys == ((1, 1j), (2, 2j))
+
+
+def test_a_bound_may_be_a_numpy_number():
+    assert type(Index((0, 1), [0, 1], max_count=np.int64(3)).max_count) is int

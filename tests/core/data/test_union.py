@@ -225,3 +225,26 @@ def test_what_is_placed_on_a_device_stays_there():
         [sys.executable, "-c", TWO_DEVICES], env=flags, capture_output=True, text=True, check=True
     )
     assert run.stdout.split() == ["True", "True"]
+
+
+def test_columns_of_different_shape_are_refused():
+    def table(entries):
+        return Table.arange({"c": Index.integer(entries, n=3, label=SystemId)}, label=ParticleId)
+
+    systems = [Table.arange(jnp.zeros(3), label=SystemId)] * 2
+    with raises(ValueError, "An Index column has different shapes in the tables: (2, 2), (2, 1)."):
+        Table.union(systems, [table([[0, 1], [1, 2]]), table([[0], [1]])])
+
+
+def test_entries_stay_32_bits_in_double_precision():
+    systems = Table.arange(np.zeros(4), label=SystemId)
+    column = Index((SystemId(0), SystemId(1), SystemId(3)), [0, 1, 2, 3])
+
+    def join(column):
+        particles = Table.arange({"c": column}, label=ParticleId)
+        return Table.union([systems, systems], [particles, particles])
+
+    with jax.enable_x64(True):
+        traced, host = jax.jit(join)(column)[1], join(column)[1]
+        assert traced.data["c"].dtype == host.data["c"].dtype == jnp.int32
+        assert traced.data["c"].indices.tolist() == [0, 1, 3, 8, 4, 5, 7, 8]

@@ -164,6 +164,18 @@ def test_sequential_vmap_has_second_derivatives_and_takes_keywords():
     np.testing.assert_allclose(batched[0], hessian, rtol=1e-6)
 
 
+def test_sequential_vmap_keeps_every_keyword():
+    line = sequential_vmap_with_vjp(lambda x, a=1.0, b=10.0: x * a + b)
+    assert line(2.0, b=0.0) == 2.0
+    assert line(2.0) == 12.0
+
+    def scaled(x, *, by=1.0):
+        return x * by
+
+    with pytest.raises(TypeError, match="has keyword-only arguments, which can't be batched"):
+        sequential_vmap_with_vjp(scaled)(2.0, by=5.0)
+
+
 def test_sequential_vmap_runs_one_entry_at_a_time():
     loop = jax.make_jaxpr(jax.vmap(sequential_vmap_with_vjp(lambda x: x @ x)))(jnp.ones((4, 2, 2)))
     assert "scan" in str(loop)
@@ -184,6 +196,7 @@ def test_isin_for_every_integer_type(dtype):
     for max_item in (101, 127, 200, 256, 70_000):
         assert isin(a, b, max_item).tolist() == [False, True, True]
     assert isin([1, 2], [2], 3).tolist() == [False, True]
+    assert isin(np.array([2**32 + 1]), np.array([1]), 5).tolist() == [False]
 
 
 def test_key_chain_is_reproducible_and_never_repeats():

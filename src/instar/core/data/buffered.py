@@ -18,7 +18,7 @@ import numpy as np
 from jax import Array
 
 from instar.core.assertion import runtime_assert
-from instar.core.data.index import Index
+from instar.core.data.index import Index, trusted_index
 from instar.core.data.rows import check_new_rows, is_index, row_count
 from instar.core.data.table import SYSTEM, Table
 from instar.core.data.vocabulary import Keys, Vocabulary, vocabulary_from
@@ -158,19 +158,25 @@ class Buffered[K, D](Table[K, D]):
         """
         self._require_index(index)
         check_new_rows(self.data, data, index.shape)
-        column = self.view.get(data)
-        if not is_index(column):
-            raise TypeError(f"The occupation column takes an Index, not {type(column).__name__}.")
-        occupied = _occupied(column, index.ndim)
+        if not is_index(self.view.get(data)):
+            found = type(self.view.get(data)).__name__
+            raise TypeError(f"The occupation column takes an Index, not {found}.")
 
-        def sanitise(old: Any, new: Any) -> Any:
+        def whole(old: Any, new: Any) -> Any:
+            shape = index.shape + old.shape[1:]
             if is_index(new):
-                return new.apply_mask(occupied)
-            rows = jnp.broadcast_to(new, index.shape + old.shape[1:])
-            return zero_where(~occupied, rows)
+                entries = jnp.broadcast_to(new.indices, shape)
+                return trusted_index(new.vocabulary, entries, new.max_count)
+            return jnp.broadcast_to(new, shape)
 
-        clean = tree_map(sanitise, self.data, data, is_leaf=is_index)
-        return cast(Any, super().update(index, clean))
+        rows = tree_map(whole, self.data, data, is_leaf=is_index)
+        occupied = _occupied(self.view.get(rows), index.ndim)
+
+        def clean(new: Any) -> Any:
+            return new.apply_mask(occupied) if is_index(new) else zero_where(~occupied, new)
+
+        rows = jax.tree.map(clean, rows, is_leaf=is_index)
+        return cast(Any, super().update(index, rows))
 
     def free(self, index: Index[K]) -> Buffered[K, D]:
         """A new buffer with those rows free."""
@@ -259,29 +265,43 @@ class _GrowBuffer:
         return grow(state, self.where, 1 << (rows - 1).bit_length())
 
 
-def _extended(
-    tables: Sequence[Table[Any, Any]], extra: Sequence[int]
-) -> dict[type[Any], Vocabulary[Any]]:
-    """The keys that each key class has once its table got ``extra`` more rows."""
-    new_keys: dict[type[Any], Vocabulary[Any]] = {}
+type _NewKeys = dict[Vocabulary[Any], Vocabulary[Any]]
+
+
+def _extended(tables: Sequence[Table[Any, Any]], extra: Sequence[int]) -> _NewKeys:
+    """The keys that each table has once it got ``extra`` more rows, by the keys it had."""
+    new_keys: _NewKeys = {}
     for table, rows in zip(tables, extra, strict=True):
-        keys = table.vocabulary.extended(rows) if rows else table.vocabulary
-        if new_keys.setdefault(table.cls, keys) is not keys:
-            raise ValueError(
-                f"Two tables with keys of class {table.cls.__name__} would get different keys.\n"
-                "An index could not tell which of them it points to: give both the same rows."
-            )
+        old = table.vocabulary
+        new = old.extended(rows) if rows else old
+        for other in new_keys:
+            if _share_a_key_space(old, other) and new_keys[other] is not new:
+                raise ValueError(
+                    f"Two tables with keys of class {old.cls.__name__} would get different keys.\n"
+                    "An index could not tell which of them it points to: give both the same rows."
+                )
+        new_keys[old] = new
     return new_keys
 
 
-def _widened(tree: Any, new_keys: dict[type[Any], Vocabulary[Any]]) -> Any:
+def _share_a_key_space(first: Vocabulary[Any], second: Vocabulary[Any]) -> bool:
+    """Whether keys of both mean the same rows: a key class is a key space.
+
+    (Plain ``int`` is nobody's own: such keys may well be those of another table.)
+    """
+    return first is second or (first.cls is second.cls and first.cls is not int)
+
+
+def _widened(tree: Any, new_keys: _NewKeys) -> Any:
     """The tree with every index into a table that grew brought to the table's new keys."""
 
     def widen(node: Any) -> Any:
-        if is_index(node) and node.cls in new_keys:
-            target = new_keys[node.cls]
-            if np.all(target.find(node.vocabulary) >= 0):
-                return node.update_labels(target)
+        if not is_index(node):
+            return node
+        for old, new in new_keys.items():
+            held = node.vocabulary
+            if _share_a_key_space(held, old) and np.all(old.find(held) >= 0):
+                return node.update_labels(new)
         return node
 
     return jax.tree.map(widen, tree, is_leaf=is_index)

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from instar.core.data.vocabulary import Vocabulary
+from instar.core.data.vocabulary import Vocabulary, plain_key
 from instar.core.utils.transforms import is_traced
 from instar.core.utils.trees import from_host, take_rows
 
@@ -73,7 +73,7 @@ def relocate(entries: Array, positions: np.ndarray, sentinel: int) -> Array:
 
     Consecutive positions are an addition; others a look-up in a constant table.
     """
-    size = len(positions)
+    size, positions = len(positions), positions.astype(np.int32)
     target = np.int32(sentinel)
     if size == 0 or positions[-1] - positions[0] == size - 1:
         inside = (entries >= 0) & (entries < size)
@@ -120,7 +120,7 @@ def flatten_values(values: Any) -> tuple[list[Any], tuple[int, ...]]:
         ], values.shape
     values = list(values)
     if not values or not isinstance(values[0], list):
-        return [v.item() if isinstance(v, np.generic) else v for v in values], (len(values),)
+        return [plain_key(value) for value in values], (len(values),)
     rows = [flatten_values(row) for row in values]
     if len({shape for _, shape in rows}) > 1:
         raise ValueError("Index.new takes rows of equal length.")

@@ -31,6 +31,7 @@ from instar.core.data.vocabulary import (
     Vocabulary,
     fits_64_bits,
     is_integer_class,
+    plain_key,
     sort_keys,
     vocabulary_from,
 )
@@ -58,6 +59,8 @@ class Index[K]:
 
     __hash__ = None  # pyright: ignore[reportAssignmentType]
 
+    __array_ufunc__ = None  # NumPy leaves comparisons to this class
+
     def __eq__(self, other: object) -> Any:
         """Entry by entry: which hold this key, or the same key as the other index.
 
@@ -66,9 +69,15 @@ class Index[K]:
         if isinstance(other, Index):
             mine, others = Index.match(self, other)
             return (mine.indices == others.indices) & mine.valid_mask
-        if not isinstance(other, self.cls) and type(other) not in self.cls.__mro__:
+        if isinstance(other, jax.Array | np.ndarray):
+            raise TypeError(
+                "An Index is compared with a key or with another Index, not with an array.\n"
+                "For positions in its vocabulary compare index.indices."
+            )
+        key = plain_key(other)
+        if type(key) not in self.cls.__mro__[:-1]:
             return NotImplemented
-        return self.isin((cast(Any, other),))
+        return self.isin((key,))
 
     def __ne__(self, other: object) -> Any:
         """Entry by entry, the opposite of ``==``."""
@@ -92,7 +101,7 @@ class Index[K]:
         self,
         keys: Any = None,
         indices: Any = (),
-        max_count: int | None = None,
+        max_count: Any = None,
         *,
         cls: Any = None,
         vocabulary: Any = None,  # how dataclasses.replace passes the field on
@@ -104,8 +113,10 @@ class Index[K]:
 
     def __post_init__(self) -> None:
         """Check what can be checked of concrete entries, and bring them to one type."""
-        if self.max_count is not None and not isinstance(self.max_count, int):
-            raise TypeError(f"max_count is a number, not {self.max_count!r}.")
+        if self.max_count is not None:
+            if not hasattr(self.max_count, "__index__") or isinstance(self.max_count, type):
+                raise TypeError(f"max_count is a number, not {self.max_count!r}.")
+            object.__setattr__(self, "max_count", operator.index(self.max_count))
         if not is_traced(self.indices):
             check_entries(np.asarray(self.indices), self.vocabulary, self.max_count)
         entries = as_entries(self.indices, len(self.vocabulary))

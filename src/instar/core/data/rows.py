@@ -64,8 +64,12 @@ def check_rows(data: Any, rows: int) -> None:
                 "Every leaf needs one row per key, or a single row for all."
             )
     for column in jax.tree.leaves(data, is_leaf=is_index):
-        if is_index(column) and column.max_count is not None:
+        if is_index(column) and column.max_count is not None and _is_array(column.indices):
             column.__post_init__()
+
+
+def _is_array(leaf: Any) -> bool:
+    return isinstance(leaf, jax.Array | np.ndarray)
 
 
 def check_new_rows(data: Any, rows: Any, shape: tuple[int, ...]) -> None:

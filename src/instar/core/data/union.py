@@ -37,7 +37,7 @@ def union(groups: Sequence[Sequence[Table[Any, Any]]]) -> Any:
     """See `Table.union`."""
     members = [list(group) for group in groups]
     _check_groups(members)
-    spaces = {group[0].cls: _key_space(group) for group in members}
+    spaces = {group[0].vocabulary.kind: _key_space(group) for group in members}
     tables = tuple(_concatenate(group, spaces) for group in members)
     return tables[0] if len(groups) == 1 else tables
 
@@ -90,19 +90,17 @@ def _key_space(group: list[Table[Any, Any]]) -> _KeySpace:
     return _KeySpace(merged, members, tuple(v.positions_in(merged) for v in members))
 
 
-def _concatenate(
-    group: list[Table[Any, Any]], spaces: dict[type[Any], _KeySpace]
-) -> Table[Any, Any]:
+def _concatenate(group: list[Table[Any, Any]], spaces: dict[Any, _KeySpace]) -> Table[Any, Any]:
     def join(*nodes: Any) -> Any:
         if any(map(is_index, nodes)):
             if not all(map(is_index, nodes)):
                 raise TypeError("A column is an Index in one table and an array in another.")
-            return _join_indices(nodes, spaces.get(nodes[0].cls))
+            return _join_indices(nodes, spaces.get(nodes[0].vocabulary.kind))
         return concatenate_rows(nodes)
 
     first, *others = (table.data for table in group)
     data = jax.tree.map(join, first, *others, is_leaf=is_index)
-    space = spaces[group[0].cls]
+    space = spaces[group[0].vocabulary.kind]
     if not isinstance(space.merged, RangeVocabulary):  # keys that are merged, not renumbered
         order = np.argsort(np.concatenate(space.positions))
         data = tree_take(data, jnp.asarray(order, jnp.int32))
@@ -129,6 +127,9 @@ def _join_entries(
     pieces: Sequence[Any], targets: Sequence[np.ndarray | range], sentinel: int
 ) -> Array:
     """Entries of several members, each moved to where its keys went, one after the other."""
+    if len({piece.shape[1:] for piece in pieces}) > 1:
+        shapes = ", ".join(str(piece.shape) for piece in pieces)
+        raise ValueError(f"An Index column has different shapes in the tables: {shapes}.")
     if not all(map(is_host_like, pieces)):
         moved = [
             relocate(piece, np.asarray(target), sentinel)
@@ -138,5 +139,5 @@ def _join_entries(
     ends = np.cumsum([len(piece) for piece in pieces])
     joined = np.empty((ends[-1], *pieces[0].shape[1:]), np.int32)
     for piece, target, part in zip(pieces, targets, np.split(joined, ends[:-1]), strict=True):
-        relocate_on_host(np.asarray(piece), target, sentinel, out=part)
+        relocate_on_host(np.asarray(piece, np.int32), target, sentinel, out=part)
     return from_host(joined)

@@ -25,7 +25,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-__all__ = ["Keys", "Vocabulary", "fits_64_bits", "is_integer_class", "sort_keys", "vocabulary_from"]
+__all__ = [
+    "Keys",
+    "Vocabulary",
+    "fits_64_bits",
+    "is_integer_class",
+    "plain_key",
+    "sort_keys",
+    "vocabulary_from",
+]
 
 _SHOWN = 10
 _interned: weakref.WeakValueDictionary[Hashable, Vocabulary[Any]] = weakref.WeakValueDictionary()
@@ -214,7 +222,7 @@ class RangeVocabulary[K](Vocabulary[K]):
         return np.arange(self.start, self.stop, dtype=dtype or np.int64)
 
     def find(self, keys: Vocabulary[Any]) -> np.ndarray:
-        if isinstance(keys, SortedVocabulary):
+        if not isinstance(keys, RangeVocabulary | IntegerVocabulary):
             return super().find(keys)
         numbers = np.asarray(keys)
         return np.where((numbers >= self.start) & (numbers < self.stop), numbers - self.start, -1)
@@ -258,7 +266,7 @@ class IntegerVocabulary[K](Vocabulary[K]):
         return np.array(self._numbers, dtype=dtype, copy=copy)
 
     def find(self, keys: Vocabulary[Any]) -> np.ndarray:
-        if isinstance(keys, SortedVocabulary):
+        if not isinstance(keys, RangeVocabulary | IntegerVocabulary):
             return super().find(keys)
         numbers = np.asarray(keys)
         positions = np.minimum(np.searchsorted(self._numbers, numbers), len(self) - 1)
@@ -367,6 +375,13 @@ def _intern[K](content: Hashable, build: Callable[[], Vocabulary[K]]) -> Vocabul
         return known
 
 
+def plain_key(key: Any) -> Any:
+    """A key as Python's own, where it or its members are NumPy's."""
+    if type(key) is tuple:
+        return tuple(map(plain_key, key))
+    return key.item() if isinstance(key, np.generic) else key
+
+
 def fits_64_bits(dtype: Any) -> bool:
     """Whether an array of this type holds integers that are surely below 2⁶³."""
     return jnp.issubdtype(dtype, jnp.integer) and dtype != np.uint64
@@ -393,7 +408,7 @@ def _of_integers(numbers: np.ndarray, cls: type[Any]) -> Vocabulary[Any]:
 
 def _of_objects(keys: Iterable[Any], cls: type[Any] | None) -> Vocabulary[Any]:
     """The vocabulary of any sortable keys."""
-    keys = tuple(key.item() if isinstance(key, np.generic) else key for key in keys)
+    keys = tuple(map(plain_key, keys))
     if not keys and cls is None:
         raise ValueError(
             "Without keys the key class is unknown.\n"
@@ -424,9 +439,10 @@ def _of_tuples(keys: tuple[Any, ...]) -> Vocabulary[Any]:
     if mixed is not None:
         raise ValueError(_class_clash("Some are", kind, "others are", _kind_of(mixed)))
     if len(keys[0]) == 2:
-        first, second = (sort_keys({key[i] for key in keys}) for i in (0, 1))
+        first, second = ({key[i] for key in keys} for i in (0, 1))
         if len(first) * len(second) == len(keys):  # all pairs, each once
-            return Vocabulary.product(_of_objects(first, None), _of_objects(second, None))
+            parts = (_of_objects(sort_keys(part), None) for part in (first, second))
+            return Vocabulary.product(*parts)
     return _intern((kind, keys), lambda: SortedVocabulary(tuple, keys))
 
 

@@ -14,7 +14,6 @@ import contextlib
 import contextvars
 import dataclasses
 import functools
-import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import attrgetter
 from typing import Any, Protocol, dataclass_transform, overload, runtime_checkable
@@ -31,6 +30,7 @@ __all__ = [
     "skip_post_init_if_disabled",
 ]
 
+_INIT_VAR: Any = dataclasses._FIELD_INITVAR  # pyright: ignore[reportAttributeAccessIssue]
 _STATIC = "instar.static"
 _LENS = "instar.lens"
 
@@ -168,23 +168,25 @@ def replace_fields[C](node: C, changes: Mapping[str, Any]) -> C:
         elif hasattr(node, field.name):
             object.__setattr__(copy, field.name, getattr(node, field.name))
     if hasattr(copy, "__post_init__"):
-        copy.__post_init__(**_init_var_defaults(type(node)))  # pyright: ignore[reportAttributeAccessIssue]
+        copy.__post_init__(*_init_var_defaults(type(node)))  # pyright: ignore[reportAttributeAccessIssue]
     return copy
 
 
 @functools.cache
-def _init_var_defaults(cls: type[Any]) -> dict[str, Any]:
-    """What a ``__post_init__`` with ``InitVar`` arguments is given when it is run again."""
-    defaults: dict[str, Any] = {}
-    for name, parameter in list(inspect.signature(cls.__post_init__).parameters.items())[1:]:
-        if hasattr(cls, name):
-            defaults[name] = getattr(cls, name)
-        elif parameter.default is inspect.Parameter.empty:
+def _init_var_defaults(cls: type[Any]) -> tuple[Any, ...]:
+    """What ``__post_init__`` gets for its ``InitVar`` arguments when it is run again.
+
+    Their defaults, as in :func:`dataclasses.replace`; one without a default is an error.
+    """
+    fields: dict[str, Any] = cls.__dataclass_fields__
+    init_vars = [f for f in fields.values() if f._field_type is _INIT_VAR]
+    for var in init_vars:
+        if var.default is dataclasses.MISSING:
             raise TypeError(
-                f"{cls.__name__}.__post_init__ needs {name!r}, which a changed copy doesn't have.\n"
-                "Give that InitVar a default, or make it a field."
+                f"{cls.__name__}.__post_init__ needs {var.name!r}, which a changed copy doesn't "
+                "have.\nGive that InitVar a default, or make it a field."
             )
-    return defaults
+    return tuple(var.default for var in init_vars)
 
 
 def skip_post_init_if_disabled[**P](method: Callable[P, None]) -> Callable[P, None]:

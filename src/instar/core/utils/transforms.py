@@ -32,6 +32,7 @@ __all__ = [
     "sequential_vmap_with_vjp",
     "shard_map",
     "vectorize",
+    "within_32_bits",
 ]
 
 
@@ -299,9 +300,16 @@ def sequential_vmap_with_vjp[**P, R](func: Callable[P, R]) -> Callable[P, R]:
 
     @functools.wraps(func)
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
-        if kwargs:
-            args = cast(Any, inspect.signature(func).bind(*args, **kwargs).args)
-        return call(*args)
+        if not kwargs:
+            return call(*args)
+        bound = inspect.signature(func).bind(*args, **kwargs)
+        bound.apply_defaults()
+        if bound.kwargs:
+            raise TypeError(
+                f"{func.__qualname__} has keyword-only arguments, which can't be batched.\n"
+                f"Bind them first, with functools.partial: {', '.join(bound.kwargs)}."
+            )
+        return call(*bound.args)
 
     return wrapper
 
@@ -319,9 +327,22 @@ def isin(a: Any, b: Any, max_item: int) -> Bool[Array, "..."]:
     return present.at[max_item].set(False)[_bounded(a, max_item)]
 
 
+def within_32_bits(items: Any) -> Any:
+    """Host integers with those beyond 32 bits brought to the ends of the range."""
+    if isinstance(items, jax.Array):
+        return items
+    array = np.asarray(items)
+    array = array if array.size else array.astype(np.int32)
+    if array.dtype.kind not in "iu" or array.dtype.itemsize < 4:
+        return array
+    ends = np.iinfo(np.int32)
+    lowest = max(ends.min, int(np.iinfo(array.dtype).min))
+    return np.clip(array, lowest, ends.max).astype(np.int32)
+
+
 def _bounded(items: Any, max_item: int) -> Int[Array, "..."]:
     """The items in 32 bits, ``max_item`` for those that are out of range."""
-    items = jnp.asarray(items)
+    items = jnp.asarray(within_32_bits(items))
     items = items.astype(jnp.int32) if items.dtype.itemsize < 4 else items
     return jnp.where((items >= 0) & (items < max_item), items, max_item).astype(jnp.int32)
 
