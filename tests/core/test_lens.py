@@ -385,7 +385,7 @@ def test_what_cant_be_written_is_named():
         lens(lambda s: s["missing"]).set({"a": 1}, 2)
 
 
-# Found by a careful reader ----------------------------------------------------------------
+# Edges ------------------------------------------------------------------------------------
 
 
 def test_an_index_on_plain_arrays_must_be_one_over_exactly_these_rows():

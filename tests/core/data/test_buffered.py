@@ -56,7 +56,7 @@ def slot(i: int, width: int = 5) -> Index[ParticleId]:
     return Index.integer([i], n=width, label=ParticleId)
 
 
-def test_worked_result_of_the_contract():
+def test_worked_result():
     buffer = Buffered.pad(particles(3), num_free=2)
     assert len(buffer) == 5
     assert buffer.occupation.tolist() == [True, True, True, False, False]
@@ -305,7 +305,7 @@ def test_overflow_is_silent_only_where_nobody_collects():
         with_runtime_assertions(jax.jit(lambda b: b.select_free(1)))(buffer)
 
 
-# Found by a careful reader ----------------------------------------------------------------
+# Edges ------------------------------------------------------------------------------------
 
 
 def test_growth_reaches_indices_that_know_only_some_of_the_keys():

@@ -23,7 +23,7 @@ def keys_of(index: Index) -> list:
 # Making -----------------------------------------------------------------------------------
 
 
-def test_repr_of_the_contract():
+def test_repr():
     padded = Index((SystemId(0),), [0, 0, 0, 1, 1])
     assert repr(padded) == (
         "Index(['0' '0' '0' 'OOB' 'OOB'], cls=SystemId, keys=(0,), shape=(5,), max_count=None)"
@@ -347,7 +347,7 @@ def test_where_rectangular_takes_its_width_from_max_count():
     np.testing.assert_array_equal(found, [[2, 3], [0, 1]])
 
 
-# Found by a careful reader ----------------------------------------------------------------
+# Edges ------------------------------------------------------------------------------------
 
 
 def test_comparison_is_entry_by_entry_and_out_of_bounds_equals_nothing():

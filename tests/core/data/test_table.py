@@ -400,7 +400,7 @@ def test_equal_tables_made_anew_do_not_compile_again():
     assert traces == [1000, 1000]
 
 
-# Found by a careful reader ----------------------------------------------------------------
+# Edges ------------------------------------------------------------------------------------
 
 
 def test_new_refuses_a_wrong_number_of_rows():

@@ -46,7 +46,7 @@ def piece(sizes: list[int], start: float) -> tuple[Table, Table]:
     return systems, Table.arange(data, label=ParticleId)
 
 
-def test_worked_result_of_the_contract():
+def test_worked_result():
     systems_a, particles_a = piece([2], 1.0)
     systems_b, particles_b = piece([3], 5.0)
     systems, particles = Table.union([systems_a, systems_b], [particles_a, particles_b])
@@ -186,7 +186,7 @@ def test_bad_groups_are_refused(groups, first_line):
         Table.union(*groups)
 
 
-# Found by a careful reader ----------------------------------------------------------------
+# Edges ------------------------------------------------------------------------------------
 
 
 def test_buffers_of_different_kinds_are_refused():

@@ -38,7 +38,7 @@ def test_jit_bare_and_with_arguments_keeps_name_and_signature():
     assert "stablehlo" in double.lower(jnp.ones(2)).as_text()
 
 
-def test_jit_accepts_all_options_of_the_contract_at_their_defaults():
+def test_jit_accepts_all_its_options_at_their_defaults():
     compiled = jit(
         lambda x: x + 1,
         static_argnums=None,
