@@ -304,8 +304,7 @@ class RowsLens[S, T](Lens[S, T]):
                     f"An Index of {keys} keys can't name rows of an array of {leaf.shape[0]}.\n"
                     "Focus on the table itself, which knows its keys."
                 )
-        nowhere = np.iinfo(np.int32).max
-        return jnp.where(self.indices.valid_mask, self.indices.indices, nowhere)
+        return self.indices.indices
 
     def __eq__(self, other: object) -> bool:
         return (

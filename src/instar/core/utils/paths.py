@@ -111,15 +111,10 @@ class SupportsRows(Protocol):
 
 @runtime_checkable
 class SupportsRowIndex(Protocol):
-    """A column of positions that knows which of them are rows."""
+    """A column of positions in a vocabulary of rows."""
 
     vocabulary: Any
     indices: Any
-
-    @property
-    def valid_mask(self) -> Any:
-        """Where an entry names a row."""
-        ...
 
 
 @runtime_checkable
