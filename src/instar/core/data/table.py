@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from instar.core.data.index import Index
+from instar.core.data.index import Index, trusted_index
 from instar.core.data.rows import broadcast_rows, check_new_rows, check_rows, is_index, row_count
 from instar.core.data.vocabulary import (
     Keys,
@@ -174,7 +174,7 @@ class Table[K, D]:
         if isinstance(system, View):
             new, old = Index.match(system.get(data), system.get(self[index]))
             chosen = jnp.where(new.valid_mask, new.indices, old.indices)
-            system = Index(new.vocabulary, chosen)
+            system = trusted_index(new.vocabulary, chosen)
         accepted = accept[system]  # where a row has several systems, all of them must accept
         accepted = jnp.all(accepted, axis=tuple(range(index.ndim, accepted.ndim)))
         return self.update(index.apply_mask(accepted), data)
