@@ -101,12 +101,12 @@ def fake_python(folder: Path, name: str, version: str) -> None:
     script.chmod(0o755)
 
 
-def run_environment(tmp_path: Path) -> subprocess.CompletedProcess[str]:
+def run_environment(tmp_path: Path, **variables: str) -> subprocess.CompletedProcess[str]:
     for tool in ("sh", "rm", "touch", "mkdir", "cp", "env"):
         (tmp_path / tool).symlink_to(shutil.which(tool) or "")
     return subprocess.run(
         ["sh", ROOT / "tools" / "environment", tmp_path / "venv", "constraints.txt"],
-        env={"PATH": str(tmp_path)},
+        env={"PATH": str(tmp_path), **variables},
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -120,6 +120,25 @@ def test_without_a_new_enough_python_one_line_says_what_to_install(tmp_path):
     assert done.returncode != 0
     assert done.stderr.startswith("instar needs Python 3.12 or newer")
     assert done.stderr.count("\n") == 1
+
+
+def test_a_named_python_that_does_not_do_is_an_error(tmp_path):
+    fake_python(tmp_path, "python3", "3.13")
+    fake_python(tmp_path, "old python", "3.11")
+    done = run_environment(tmp_path, PYTHON=str(tmp_path / "old python"))
+    assert done.returncode != 0
+    assert "old python is not a Python 3.12 or newer" in done.stderr
+    assert not (tmp_path / "venv").exists()
+
+
+def test_a_folder_that_is_no_environment_is_left_alone(tmp_path):
+    fake_python(tmp_path, "python3", "3.13")
+    (tmp_path / "venv").mkdir()
+    (tmp_path / "venv" / "thesis.tex").write_text("years of work")
+    done = run_environment(tmp_path)
+    assert done.returncode != 0
+    assert "is there and is no virtual environment" in done.stderr
+    assert (tmp_path / "venv" / "thesis.tex").exists()
 
 
 @pytest.mark.parametrize("newer", ["python3.13", "python3.12"])

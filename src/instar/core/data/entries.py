@@ -10,7 +10,7 @@ import numpy as np
 from jax import Array
 
 from instar.core.data.vocabulary import Vocabulary, plain_key
-from instar.core.utils.transforms import is_traced
+from instar.core.utils.transforms import within_32_bits
 from instar.core.utils.trees import from_host, take_rows
 
 __all__ = [
@@ -48,7 +48,7 @@ def check_entries(entries: np.ndarray, vocabulary: Vocabulary[Any], max_count: i
 
 def as_entries(indices: Any, size: int) -> Array:
     """Entries as 32-bit integers that nobody else can change."""
-    on_host = not is_traced(indices) and not isinstance(indices, jax.Array)
+    on_host = not isinstance(indices, jax.Array)
     if on_host:
         indices = np.asarray(indices)
         indices = indices if indices.size else indices.astype(np.int32)
@@ -56,16 +56,8 @@ def as_entries(indices: Any, size: int) -> Array:
         raise TypeError(f"Index entries are integers, not {indices.dtype}.")
     if indices.dtype == np.int32:
         return from_host(np.array(indices)) if on_host else indices
-    module: Any = np if on_host else jnp
-    if indices.dtype.itemsize >= 4:  # out of bounds must not wrap around into bounds
-        lowest, top = (np.array(i, indices.dtype) for i in (_lowest(indices.dtype), size))
-        indices = module.clip(indices, lowest, top)
-    narrow = indices.astype(np.int32)
-    return from_host(np.asarray(narrow)) if on_host else narrow
-
-
-def _lowest(dtype: Any) -> int:
-    return max(int(np.iinfo(dtype).min), int(np.iinfo(np.int32).min))
+    narrow = within_32_bits(indices)
+    return from_host(np.minimum(narrow, size)) if on_host else jnp.minimum(narrow, size)
 
 
 def relocate(entries: Array, positions: np.ndarray, sentinel: int) -> Array:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["Bool", "Int", "Shaped"]
+__all__ = ["Bool", "Int"]
 
 if TYPE_CHECKING:
-    from jaxtyping import Bool, Int, Shaped
+    from jaxtyping import Bool, Int
 else:
     try:
-        from jaxtyping import Bool, Int, Shaped
+        from jaxtyping import Bool, Int
     except ImportError:
 
         class _AnyShape:
@@ -24,4 +24,4 @@ else:
             def __class_getitem__(cls, item: tuple[Any, str]) -> Any:
                 return item[0]
 
-        Bool = Int = Shaped = _AnyShape
+        Bool = Int = _AnyShape

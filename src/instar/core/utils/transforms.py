@@ -328,23 +328,23 @@ def isin(a: Any, b: Any, max_item: int) -> Bool[Array, "..."]:
 
 
 def within_32_bits(items: Any) -> Any:
-    """Host integers with those beyond 32 bits brought to the ends of the range."""
-    if isinstance(items, jax.Array):
-        return items
-    array = np.asarray(items)
-    array = array if array.size else array.astype(np.int32)
-    if array.dtype.kind not in "iu" or array.dtype.itemsize < 4:
-        return array
-    ends = np.iinfo(np.int32)
-    lowest = max(ends.min, int(np.iinfo(array.dtype).min))
-    return np.clip(array, lowest, ends.max).astype(np.int32)
+    """Integers in 32 bits; those beyond are brought to the ends of the range, not wrapped around.
+
+    Works with NumPy on what is on the host, with JAX on arrays.
+    """
+    module: Any = jnp if isinstance(items, jax.Array) else np
+    items = module.asarray(items)
+    if items.size and items.dtype.kind in "iu" and items.dtype.itemsize >= 4:
+        own, ends = np.iinfo(items.dtype), np.iinfo(np.int32)
+        lowest, highest = max(own.min, ends.min), min(own.max, ends.max)
+        items = module.clip(items, *np.array([lowest, highest], items.dtype))
+    return items.astype(np.int32)
 
 
 def _bounded(items: Any, max_item: int) -> Int[Array, "..."]:
     """The items in 32 bits, ``max_item`` for those that are out of range."""
     items = jnp.asarray(within_32_bits(items))
-    items = items.astype(jnp.int32) if items.dtype.itemsize < 4 else items
-    return jnp.where((items >= 0) & (items < max_item), items, max_item).astype(jnp.int32)
+    return jnp.where((items >= 0) & (items < max_item), items, max_item)
 
 
 def key_chain(rng: Array, shape: SupportsIndex | Sequence[int] = ()) -> Iterator[Array]:
