@@ -1,5 +1,11 @@
 """Hostile settings for every test: shapes checked, promotion refused, warnings are errors."""
 
+import os
+
+os.environ["XLA_FLAGS"] = (
+    os.environ.get("XLA_FLAGS", "") + " --xla_force_host_platform_device_count=2"
+)
+
 import jaxtyping
 
 jaxtyping.install_import_hook("instar", "beartype.beartype")

@@ -1,0 +1,95 @@
+"""A check that came out of a program: did it hold, what does it say, how is it repaired."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax.numpy as jnp
+
+from instar.core.assertion.description import Check, Description
+from instar.core.assertion.report import report
+from instar.core.utils.pytree_dataclass import dataclass, field
+
+__all__ = ["RuntimeAssertion"]
+
+
+@dataclass
+class RuntimeAssertion:
+    """A check that was met, whether it held, and how to repair a state if it did not.
+
+    ``predicate`` has a batch dimension in front for each ``vmap`` around the check, and so have
+    its arguments; ``steps`` holds, for each loop around it, outermost first, the step at which
+    it first failed.
+    """
+
+    predicate: Any
+    values: tuple[Any, ...]
+    steps: tuple[Any, ...]
+    info: Description = field(static=True)
+
+    @classmethod
+    def of(cls, check: Check) -> RuntimeAssertion:
+        """From a check and its flat list of arrays."""
+        info, (predicate, *arrays) = check
+        n = info.num_values
+        return cls(predicate, tuple(arrays[:n]), tuple(arrays[n:]), info)
+
+    def as_check(self) -> Check:
+        """Description and arrays, to be stated once more."""
+        return Check(self.info, [self.predicate, *self.values, *self.steps])
+
+    @property
+    def message(self) -> str:
+        """What is said when it fails, with its placeholders."""
+        return self.info.message
+
+    @property
+    def exception_type(self) -> type[Exception]:
+        """What is raised when it fails."""
+        return self.info.exception_type
+
+    @property
+    def fix_fn(self) -> Callable[[Any, Any], Any] | None:
+        """How a state is repaired, if it can be."""
+        return self.info.fix_fn
+
+    @property
+    def place(self) -> str:
+        """The user's line that states the check."""
+        return self.info.place
+
+    @property
+    def fmt_args(self) -> dict[str, Any]:
+        """The values that fill the message, from the first failing step."""
+        return self.info.arguments(self.values)[0]
+
+    @property
+    def fix_args(self) -> Any:
+        """What the repair needs to know, from the first failing step."""
+        return self.info.arguments(self.values)[1]
+
+    @property
+    def valid(self) -> bool:
+        """Whether the check held, for every entry of a batch."""
+        return bool(jnp.all(self.predicate))
+
+    @property
+    def failed(self) -> bool:
+        """Whether the check failed for any entry."""
+        return not self.valid
+
+    def exception(self) -> Exception:
+        """The exception that describes the failure, in at most ten lines."""
+        return self.exception_type(report(self.info, self.predicate, self.values, self.steps))
+
+    def check(self) -> None:
+        """Raise if the check failed."""
+        if self.failed:
+            raise self.exception()
+
+    def fix(self, state: Any) -> Any:
+        """The repaired state; raises if the check carries no fix."""
+        if self.fix_fn is None:
+            raise self.exception()
+        return self.fix_fn(state, self.fix_args)
