@@ -8,13 +8,13 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from instar.core.assertion import RuntimeAssertion, with_runtime_assertions
+from instar.core.assertion import Collected, RuntimeAssertion, collect
 from instar.core.utils.pytree_dataclass import dataclass
 
 __all__ = ["Result", "as_result_function"]
 
 
-@dataclass
+@dataclass(init=False)
 class Result[T]:
     """A value and the checks that stand behind it.
 
@@ -23,14 +23,26 @@ class Result[T]:
     """
 
     value: T
-    assertions: tuple[RuntimeAssertion, ...]
-    all_assertions_pass: Any = None
+    all_assertions_pass: Any
+    collected: Any
 
-    def __post_init__(self) -> None:
-        if self.all_assertions_pass is None:
-            passes = [jnp.all(assertion.predicate) for assertion in self.assertions]
-            together = jnp.all(jnp.stack(passes)) if passes else jnp.array(True)
-            object.__setattr__(self, "all_assertions_pass", together)
+    def __init__(
+        self,
+        value: T,
+        assertions: Collected | tuple[RuntimeAssertion, ...] = (),
+        all_assertions_pass: Any = None,
+    ) -> None:
+        if all_assertions_pass is None:
+            all_assertions_pass = _all_pass(assertions)
+        object.__setattr__(self, "value", value)
+        object.__setattr__(self, "all_assertions_pass", all_assertions_pass)
+        object.__setattr__(self, "collected", assertions)
+
+    @property
+    def assertions(self) -> tuple[RuntimeAssertion, ...]:
+        """Every check that was met."""
+        packed = isinstance(self.collected, Collected)
+        return self.collected.unpacked() if packed else self.collected
 
     @property
     def failed_assertions(self) -> tuple[RuntimeAssertion, ...]:
@@ -55,13 +67,19 @@ class Result[T]:
         return state
 
 
+def _all_pass(assertions: Collected | tuple[RuntimeAssertion, ...]) -> Any:
+    if isinstance(assertions, Collected):
+        return assertions.all_pass
+    passes = [jnp.all(assertion.predicate) for assertion in assertions]
+    return jnp.all(jnp.stack(passes)) if passes else jnp.array(True)
+
+
 def as_result_function[**P, R](fn: Callable[P, R]) -> Callable[P, Result[R]]:
     """A function with the same arguments that returns a `Result`."""
-    collected = with_runtime_assertions(fn)
 
     @functools.wraps(fn)
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> Result[R]:
-        value, assertions = collected(*args, **kwargs)
-        return Result(value, assertions)
+        value, checks = collect(fn, *args, **kwargs)
+        return Result(value, Collected.of(checks))
 
     return wrapper

@@ -8,20 +8,23 @@ on the host.
 
 from instar.core.assertion.collecting import (
     UncollectableError,
+    collect,
     is_collecting,
-    restate,
     runtime_assert,
+    with_outcome,
     with_runtime_assertions,
 )
 from instar.core.assertion.interpreter import install as _install
-from instar.core.assertion.runtime_assertion import RuntimeAssertion
+from instar.core.assertion.runtime_assertion import Collected, RuntimeAssertion
 
 __all__ = [
+    "Collected",
     "RuntimeAssertion",
     "UncollectableError",
+    "collect",
     "is_collecting",
-    "restate",
     "runtime_assert",
+    "with_outcome",
     "with_runtime_assertions",
 ]
 

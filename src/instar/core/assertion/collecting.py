@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
 from typing import Any
 
 import jax
 
-from instar.core.assertion.description import Check, Description, describe
-from instar.core.assertion.runtime_assertion import RuntimeAssertion
+from instar.core.assertion.description import Check, describe
+from instar.core.assertion.record import all_passed
+from instar.core.assertion.runtime_assertion import Collected, RuntimeAssertion
 from instar.core.utils import jax_compat
 
 __all__ = [
@@ -20,8 +21,8 @@ __all__ = [
     "emit",
     "is_collecting",
     "refusing",
-    "restate",
     "runtime_assert",
+    "with_outcome",
     "with_runtime_assertions",
 ]
 
@@ -73,14 +74,7 @@ def emit(check: Check) -> None:
     _check_p.bind(*check.operands, info=check.info)
 
 
-def restate(assertions: Iterable[RuntimeAssertion]) -> None:
-    """State checks that were collected once more, to be collected further out."""
-    if is_collecting():
-        for assertion in assertions:
-            emit(assertion.as_check())
-
-
-def _met(trace: Any, operands: Any, info: Description) -> bool:
+def _met(trace: Any, operands: Any, info: Any) -> bool:
     """A check has reached a trace: take it, if this is where checks are collected."""
     collection = _innermost.get()
     if collection is None:
@@ -93,7 +87,7 @@ def _met(trace: Any, operands: Any, info: Description) -> bool:
     return False
 
 
-def _refuse(why: str, info: Description) -> None:
+def _refuse(why: str, info: Any) -> None:
     raise UncollectableError(
         f"A check can't be carried out of the compiled program: {why}.\n"
         f"It says {info.message!r}, at {info.place}.\n"
@@ -142,6 +136,23 @@ def refusing[**P, R](fn: Callable[P, R], why: str) -> Callable[P, R]:
     return wrapper
 
 
+def with_outcome[**P, R](fn: Callable[P, R]) -> Callable[P, tuple[R, Any]]:
+    """A function that returns ``(value, passed)``: one boolean for all of its checks.
+
+    The checks themselves go on outwards, as if they had not been looked at.
+    """
+
+    @functools.wraps(fn)
+    def wrapper(*args: P.args, **kwargs: P.kwargs) -> tuple[R, Any]:
+        value, checks = collect(fn, *args, **kwargs)
+        if is_collecting():
+            for check in checks:
+                emit(check)
+        return value, all_passed(checks)
+
+    return wrapper
+
+
 def with_runtime_assertions[**P, R](
     fn: Callable[P, R],
 ) -> Callable[P, tuple[R, tuple[RuntimeAssertion, ...]]]:
@@ -154,6 +165,6 @@ def with_runtime_assertions[**P, R](
     @functools.wraps(fn)
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> tuple[R, tuple[RuntimeAssertion, ...]]:
         value, checks = collect(fn, *args, **kwargs)
-        return value, tuple(map(RuntimeAssertion.of, checks))
+        return value, Collected.of(checks).unpacked()
 
     return wrapper

@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-__all__ = ["NEVER", "Check", "Description", "describe", "passed"]
+__all__ = ["NEVER", "Check", "Description", "describe"]
 
 NEVER = np.int32(np.iinfo(np.int32).max)
 """The step of a loop at which a check failed that did not fail."""
@@ -55,15 +55,15 @@ class Description:
             leaves[i] = jax.random.wrap_key_data(jnp.asarray(leaves[i]), impl=kind)
         return jax.tree.unflatten(self.structure, leaves)
 
-    def inside(self, loop: str) -> Description:
-        """The same check, seen from outside of a loop around it."""
-        return dataclasses.replace(self, loops=(loop, *self.loops))
+    def when_passed(self, operands: int) -> list[Any]:
+        """What its arrays hold where it was not met."""
+        return [True, *[0] * self.num_values, *[NEVER] * (operands - 1 - self.num_values)]
 
 
 class Check(NamedTuple):
-    """A description and its arrays."""
+    """A description (of one check, or of a record of several) and its arrays."""
 
-    info: Description
+    info: Any
     operands: Sequence[Any]
 
     @property
@@ -101,13 +101,6 @@ def describe(
         rank=predicate.ndim,
     )
     return Check(info, [predicate, *values])
-
-
-def passed(info: Description, avals: Sequence[Any], constant: Callable[[Any, Any], Any]) -> Check:
-    """That check where it was not met; ``constant(aval, fill)`` makes its arrays."""
-    first_step = 1 + info.num_values
-    fills = [True, *[0] * info.num_values, *[NEVER] * (len(avals) - first_step)]
-    return Check(info, [constant(aval, fill) for aval, fill in zip(avals, fills, strict=True)])
 
 
 def _is_array(leaf: Any) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from instar.core.assertion.collecting import UncollectableError, emit
-from instar.core.assertion.description import Check, Description, passed
+from instar.core.assertion.description import Check
 from instar.core.utils import jax_compat
 from instar.core.utils.jax_compat import Program, evaluate
 
@@ -32,7 +32,7 @@ class Exposed:
         self.results = len(program.outvars if hasattr(program, "outvars") else program.out_avals)
 
     @property
-    def types(self) -> list[tuple[Description, list[Any]]]:
+    def types(self) -> list[tuple[Any, list[Any]]]:
         """Each check's description, and the types of its operands."""
         return [(check.info, list(check.operands)) for check in self.split(self._avals())[1]]
 
@@ -63,9 +63,7 @@ def flat(checks: Sequence[Check]) -> list[Any]:
     return [operand for check in checks for operand in check.operands]
 
 
-def regroup(
-    types: Sequence[tuple[Description, Sequence[Any]]], arrays: Sequence[Any]
-) -> list[Check]:
+def regroup(types: Sequence[tuple[Any, Sequence[Any]]], arrays: Sequence[Any]) -> list[Check]:
     """Checks of these types from all their operands in turn."""
     rest, checks = list(arrays), []
     for info, avals in types:
@@ -74,6 +72,15 @@ def regroup(
     return checks
 
 
-def all_passed(types: Sequence[tuple[Description, Sequence[Any]]]) -> list[Check]:
+def all_passed(types: Sequence[tuple[Any, Sequence[Any]]]) -> list[Check]:
     """Checks of these types where they were not met."""
-    return [passed(info, avals, jax_compat.constant_like) for info, avals in types]
+    return [
+        Check(
+            info,
+            [
+                jax_compat.constant_like(aval, fill)
+                for aval, fill in zip(avals, info.when_passed(len(avals)), strict=True)
+            ],
+        )
+        for info, avals in types
+    ]

@@ -29,7 +29,7 @@ from jax.extend.core import primitives
 
 from instar.core.assertion import loops, rules
 from instar.core.assertion.collecting import collect, emit, is_collecting
-from instar.core.assertion.description import Check, Description
+from instar.core.assertion.description import Check
 from instar.core.assertion.exposed import Bind, Exposed, all_passed, emit_all, flat, regroup
 from instar.core.utils import jax_compat
 from instar.core.utils.jax_compat import Program, as_program, holds_check
@@ -81,7 +81,7 @@ def _rewritten_branches(first: Program, branches: tuple[Program, ...]) -> Any:
 
 def _shard_map(bind: Bind, args: Any, params: Any) -> Any:
     axes = jax_compat.manual_axes(params)
-    infos: list[tuple[Description, int]] = []
+    infos: list[tuple[Any, int]] = []
 
     def run(function: Callable[..., Any], *args: Any) -> Any:
         results, checks = collect(function, *args)

@@ -19,13 +19,13 @@ _LINE_LENGTH = 500
 def report(info: Description, predicate: Any, values: Sequence[Any], steps: Sequence[Any]) -> str:
     """The message with the values of the first failure, the place, the steps and the entry."""
     passed = np.asarray(predicate)
-    entry = _first_failure(passed, [np.asarray(step) for step in steps])
     batch = passed.ndim - info.rank
+    entry = _first_failure(passed, [np.asarray(step) for step in steps], batch)
     own = [np.asarray(value)[entry[:batch]] for value in values]
     lines = _message(info, own)
     lines.append(f"Checked at {info.place}.")
     if info.loops:
-        at = [int(np.asarray(step)[entry]) for step in steps]
+        at = [int(np.asarray(step)[entry[:batch]]) for step in steps]
         walk = ", in ".join(f"step {i} of {loop}" for loop, i in _inwards(info.loops, at))
         lines.append(f"First failed in {walk} (counted from 0).")
     if passed.ndim:
@@ -39,12 +39,14 @@ def _inwards(loops: Sequence[str], at: Sequence[int]) -> list[tuple[str, int]]:
     return list(zip(loops, at, strict=True))[::-1]
 
 
-def _first_failure(passed: np.ndarray, steps: Sequence[np.ndarray]) -> tuple[int, ...]:
+def _first_failure(passed: np.ndarray, steps: Sequence[np.ndarray], batch: int) -> tuple[int, ...]:
     """The entry that failed first in time; the first of these in the array."""
     candidates = ~passed
+    own = tuple(range(batch, passed.ndim))
     for step in steps:  # outermost loop first: lexicographic order
-        earliest = np.min(step, where=candidates, initial=NEVER)
-        candidates = candidates & (step == earliest)
+        by_entry = np.broadcast_to(np.expand_dims(step, own), passed.shape)
+        earliest = np.min(by_entry, where=candidates, initial=NEVER)
+        candidates = candidates & (by_entry == earliest)
     return tuple(int(i) for i in np.argwhere(candidates)[0]) if passed.ndim else ()
 
 

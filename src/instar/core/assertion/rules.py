@@ -15,7 +15,7 @@ import numpy as np
 from jax.extend.core import primitives
 
 from instar.core.assertion.collecting import collect, refusing
-from instar.core.assertion.description import Check, Description
+from instar.core.assertion.description import Check
 from instar.core.assertion.exposed import Bind, Exposed, all_passed, emit_all, flat, regroup
 from instar.core.utils import jax_compat
 from instar.core.utils.jax_compat import Program, as_program, evaluate
@@ -33,7 +33,7 @@ class _Slots:
 
     def __init__(self) -> None:
         self.results = 0
-        self.types: list[tuple[Description, list[Any]]] = []
+        self.types: list[tuple[Any, list[Any]]] = []
 
     def primal(self, function: Callable[..., Any]) -> Callable[..., list[Any]]:
         """The function, with the operands of its checks as further results."""
@@ -70,7 +70,7 @@ class _Slots:
         return list(out[: self.results])
 
 
-def _same(check: Check, info: Description, avals: Sequence[Any]) -> bool:
+def _same(check: Check, info: Any, avals: Sequence[Any]) -> bool:
     shapes = [(jnp.shape(x), jnp.result_type(x)) for x in check.operands]
     return check.info == info and shapes == [(a.shape, a.dtype) for a in avals]
 

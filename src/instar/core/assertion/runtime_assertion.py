@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax.numpy as jnp
 
 from instar.core.assertion.description import Check, Description
+from instar.core.assertion.record import Record, all_passed, unpack
 from instar.core.assertion.report import report
 from instar.core.utils.pytree_dataclass import dataclass, field
 
-__all__ = ["RuntimeAssertion"]
+__all__ = ["Collected", "RuntimeAssertion"]
 
 
 @dataclass
@@ -34,10 +35,6 @@ class RuntimeAssertion:
         info, (predicate, *arrays) = check
         n = info.num_values
         return cls(predicate, tuple(arrays[:n]), tuple(arrays[n:]), info)
-
-    def as_check(self) -> Check:
-        """Description and arrays, to be stated once more."""
-        return Check(self.info, [self.predicate, *self.values, *self.steps])
 
     @property
     def message(self) -> str:
@@ -93,3 +90,34 @@ class RuntimeAssertion:
         if self.fix_fn is None:
             raise self.exception()
         return self.fix_fn(state, self.fix_args)
+
+
+@dataclass
+class Collected:
+    """All the checks that a function came by, in as few arrays as hold them."""
+
+    operands: tuple[tuple[Any, ...], ...]
+    infos: tuple[Description | Record, ...] = field(static=True)
+
+    @classmethod
+    def of(cls, checks: Sequence[Check]) -> Collected:
+        """From checks as they were met."""
+        return cls(tuple(tuple(c.operands) for c in checks), tuple(c.info for c in checks))
+
+    @property
+    def _checks(self) -> list[Check]:
+        return [Check(info, arrays) for info, arrays in zip(self.infos, self.operands, strict=True)]
+
+    @property
+    def all_pass(self) -> Any:
+        """One boolean, where the arrays are."""
+        return all_passed(self._checks)
+
+    def unpacked(self) -> tuple[RuntimeAssertion, ...]:
+        """Each check by itself."""
+        apart = [
+            one
+            for check in self._checks
+            for one in (unpack(*check) if isinstance(check.info, Record) else [check])
+        ]
+        return tuple(map(RuntimeAssertion.of, apart))

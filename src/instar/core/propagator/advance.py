@@ -20,7 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from instar.core.assertion import RuntimeAssertion, restate, with_runtime_assertions
+from instar.core.assertion import RuntimeAssertion, with_outcome
 from instar.core.propagator.composition import Propagator
 from instar.core.propagator.settling import MAX_RETRIES, Settling
 from instar.core.result import Result, as_result_function
@@ -144,14 +144,13 @@ def _run(
 def _chunk(recipe: _Recipe, arrays: list[Any], key: Array, state: Any, numbers: Array) -> Any:
     """Steps ``first`` to ``last``, in segments with a copy of the state before each."""
     _compiled[recipe] += 1
-    collected = with_runtime_assertions(_joined(recipe, arrays))
+    propagator = with_outcome(_joined(recipe, arrays))
     first, last, segment = numbers
 
     def one(carry: tuple[Any, Array, Array]) -> tuple[Any, Array, Array]:
         state, step, _ = carry
-        state, assertions = collected(jax.random.fold_in(key, step), state)
-        restate(assertions)
-        return state, step + 1, Result(None, assertions).all_assertions_pass
+        state, passing = propagator(jax.random.fold_in(key, step), state)
+        return state, step + 1, passing
 
     def some(carry: tuple[_Chunk[Any], Array]) -> tuple[_Chunk[Any], Array]:
         chunk, passing = carry

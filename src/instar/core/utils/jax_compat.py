@@ -35,6 +35,8 @@ __all__ = [
     "WITH_VMAP",
     "Program",
     "as_program",
+    "blank",
+    "blanks",
     "cached_by_program",
     "check_primitive",
     "constant_like",
@@ -56,6 +58,7 @@ __all__ = [
     "scan_parameters",
     "set_current_trace",
     "split_checks",
+    "take_in",
     "unlinked",
     "varies_over",
     "vary_over",
@@ -244,6 +247,58 @@ def split_checks(program: Program) -> tuple[Program, tuple[tuple[Any, int], ...]
     return new, described, stuck
 
 
+_blank_p = Primitive("blank_record")
+_blank_p.multiple_results = True
+
+
+@_blank_p.def_abstract_eval
+def _blank_types(*, constants: _Named) -> list[Any]:
+    return [_core.ShapedArray(array.shape, array.dtype) for array in constants.arrays]
+
+
+@_blank_p.def_impl
+def _blank_arrays(*, constants: _Named) -> list[Any]:
+    return [jax.numpy.asarray(array) for array in constants.arrays]
+
+
+mlir.register_lowering(_blank_p, mlir.lower_fun(_blank_arrays, multiple_results=True))
+
+
+class _Named:
+    """Constants that are told apart by which they are, not by what they hold."""
+
+    def __init__(self, token: object, arrays: Sequence[np.ndarray]) -> None:
+        self.token, self.arrays = token, arrays
+
+
+def blank(token: object, arrays: Sequence[np.ndarray]) -> list[Any]:
+    """Constant arrays, from an equation that can be found again by its token."""
+    return _blank_p.bind(constants=_Named(token, arrays))
+
+
+def take_in(program: Program, tokens: Sequence[object]) -> Program:
+    """The program with the constants of these tokens as further arguments."""
+    inner = program.jaxpr if hasattr(program, "jaxpr") else program
+    found = {eqn.params["constants"].token: eqn for eqn in inner.eqns if eqn.primitive is _blank_p}
+    taken = [found[token] for token in tokens]
+    open_program = inner.replace(
+        eqns=[eqn for eqn in inner.eqns if not any(eqn is one for one in taken)],
+        invars=[*inner.invars, *(v for eqn in taken for v in eqn.outvars)],
+        debug_info=inner.debug_info.with_unknown_names(),
+    )
+    return open_program if inner is program else program.replace(jaxpr=open_program)
+
+
+def blanks(program: Program) -> dict[object, list[Any]]:
+    """The types of the constants that can be found in a program, by their token."""
+    inner = program.jaxpr if hasattr(program, "jaxpr") else program
+    return {
+        eqn.params["constants"].token: [v.aval for v in eqn.outvars]
+        for eqn in inner.eqns
+        if eqn.primitive is _blank_p
+    }
+
+
 def _name(equation: Any) -> str:
     """The primitive's name; of one that stands for a class of the user's or JAX's, that too."""
     name = equation.primitive.name
@@ -390,7 +445,7 @@ def over_shards(
     def wrapped(*args: Any) -> Any:
         results, further, axes = run(function, *args)
         flat, specs = results.unpack_aux()
-        own[:] = [flat]
+        own[:] = [flat.map(lambda _: None)]
         more = tuple(PartitionSpec(names) if names else PartitionSpec() for names in axes)
         return _flat_tree([*flat, *further]).with_aux((*specs, *more))
 
