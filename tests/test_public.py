@@ -27,7 +27,10 @@ PUBLIC_NAMES = {
     "instar.core.typing": "SystemId ParticleId MotifId GroupId InclusionId ExclusionId Label",
     "instar.core.data": "Table Index Buffered add_buffers grow",
     "instar.core.assertion": "runtime_assert with_runtime_assertions RuntimeAssertion",
-    "instar.core.capacity": "Capacity CapacityError FixedCapacity",
+    "instar.core.result": "Result as_result_function",
+    "instar.core.capacity": """Capacity CapacityError FixedCapacity LensCapacity LensCapacityFix
+        MultipliedCapacity""",
+    "instar.core.propagator": "propagate_and_fix advance",
 }
 
 

@@ -25,9 +25,14 @@ __all__ = ["rewrite_scan", "rewrite_while"]
 
 
 class _Body:
-    """A loop's body that takes and gives, in front of its carry, a counter and records."""
+    """A loop's body that takes and gives, in front of its carry, records and a step counter.
 
-    def __init__(self, program: Program, loop: str, length: int | None) -> None:
+    The counter is there where something needs it: ``counted``, or checks of the body itself.
+    """
+
+    def __init__(
+        self, program: Program, loop: str, length: int | None, *, counted: bool = False
+    ) -> None:
         self._inner = Exposed(program)
         types = self._inner.types
         self._passing = _that_pass_through(self._inner.program, types)
@@ -37,12 +42,13 @@ class _Body:
         self._through: list[Record] = through
         self._program = jax_compat.take_in(self._inner.program, [r.token for r in through])
         self._records = [*self._memory.records, *(r.inside(loop, length) for r in through)]
-        self.types = [jax.typeof(jnp.int32(0)), *map(jax.typeof, self._blank())]
+        self._counter = [jnp.int32(0)] if counted or self._own else []
+        self.types = [jax.typeof(x) for x in (*self._counter, *self._blank())]
 
     def start(self) -> tuple[list[Any], list[Record]]:
         """What is carried into the first step, and descriptions to emit it with afterwards."""
         if self._memory.axes:
-            return [jnp.int32(0), *self._blank()], self._records
+            return [*self._counter, *self._blank()], self._records
         arrays, records = [], []
         sizes = [1] * len(self._memory.records) + [2 + len(r.outer) for r in self._through]
         constants = iter(self._blank_constants())
@@ -50,29 +56,29 @@ class _Body:
             token = object()
             arrays += jax_compat.blank(token, [next(constants) for _ in range(size)])
             records.append(record.named(token))
-        return [jnp.int32(0), *arrays], records
+        return [*self._counter, *arrays], records
 
     def __call__(
         self, consts: Sequence[Any], carried: Sequence[Any], rest: Sequence[Any]
     ) -> tuple[list[Any], list[Any]]:
         """What is carried on, and the body's results."""
-        step, *kept = carried
+        counter, kept = carried[: len(self._counter)], carried[len(self._counter) :]
         own, passing = kept[: len(self._memory.records)], kept[len(self._memory.records) :]
         groups = self._by_record(passing)
         inputs = [x for pair in zip(self._through, groups, strict=True) for x in _reset(*pair)]
         results, checks = self._inner.split(evaluate(self._program, *consts, *rest, *inputs))
         arrays = [Check(c.info, [jnp.asarray(x) for x in c.operands]) for c in checks]
-        memory = self._memory.after(step, own, [arrays[i] for i in self._own])
+        mine = [arrays[i] for i in self._own]
+        memory = self._memory.after(counter[0], own, mine) if mine else []
         for i, record, (*_, count) in zip(self._passing, self._through, groups, strict=True):
             words = arrays[i].operands
             went_by = lax.convert_element_type(record.passed(words[0]), np.int32)
             memory += [*words, count + went_by]
-        return [step + 1, *memory], results
+        return [*(step + 1 for step in counter), *memory], results
 
     def checks(self, records: Sequence[Record], carried: Sequence[Any]) -> list[Check]:
         """The checks as they are seen from outside of the loop."""
-        _, *kept = carried
-        checks = []
+        kept, checks = carried[len(self._counter) :], []
         for record in records:
             size = 1 + len(record.outer)
             checks.append(Check(record, kept[:size]))
@@ -200,7 +206,7 @@ def _while_with_checked_condition(bind: Bind, args: Any, params: Any) -> Any:
 
 @jax_compat.cached_by_program
 def _rewritten_checked_while(program: Program, condition: Program, n: int, m: int) -> Any:
-    body, test = _Body(program, "while_loop", None), Exposed(condition)
+    body, test = _Body(program, "while_loop", None, counted=True), Exposed(condition)
     tested = Memory("the condition of while_loop", None, test.types)
     kept = [jax.typeof(x) for x in tested.blank()]
     begin, end = 1 + len(kept), 1 + len(kept) + len(body.types)

@@ -54,8 +54,6 @@ class Memory:
 
     def after(self, step: Array, memory: Sequence[Array], checks: Sequence[Check]) -> list[Array]:
         """The records after a step in which these checks were met."""
-        if not self._groups:
-            return []
 
         def look_closer(memory: Sequence[Array]) -> list[Array]:
             pairs = zip(self._groups, memory, strict=True)
