@@ -76,3 +76,21 @@ def scan_of_shard_map(x):
 def sharded_by_the_compiler(x):
     sharding = NamedSharding(mesh(), ROWS)
     return jax.jit(checked, in_shardings=sharding, out_shardings=sharding)(last_of(2, x))
+
+
+@case(devices=2)
+def replicated_check_in_nested_loops_in_shard_map(x):
+    def f(y):
+        total = lax.psum(y.sum(), "x")
+        inner = lambda c, _: (checked(c), None)  # noqa: E731
+        outer = lambda c, _: (lax.scan(inner, c, None, length=2)[0], None)  # noqa: E731
+        return lax.scan(outer, total, None, length=2)[0]
+
+    return on_shards(f, PartitionSpec())(jnp.stack([x, x]))
+
+
+@case(devices=2)
+def nested_loops_in_shard_map(x):
+    inner = lambda c, _: (checked(c), None)  # noqa: E731
+    outer = lambda c, _: (lax.scan(inner, c, None, length=2)[0], None)  # noqa: E731
+    return on_shards(lambda y: lax.scan(outer, y, None, length=2)[0])(jnp.stack([jnp.abs(x), x]))

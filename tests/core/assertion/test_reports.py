@@ -1,6 +1,8 @@
 """What a failed check tells: first failing step, lane, values, place; in ten lines at most."""
 
+import functools
 import inspect
+import itertools
 
 import jax
 import jax.numpy as jnp
@@ -64,6 +66,57 @@ def test_nested_loops_report_every_step_from_the_inside_out():
     assert lines(check)[2] == (
         "First failed in step 2 of while_loop, in step 1 of scan (counted from 0)."
     )
+
+
+def repeat(kind, times, step, state):
+    """``step(state)`` so many times, by a scan or by a while loop."""
+    if kind == "scan":
+        return lax.scan(lambda c, _: (step(c), None), state, None, length=times)[0]
+    body = lambda c: (c[0] + 1, step(c[1]))  # noqa: E731
+    return lax.while_loop(lambda c: c[0] < times, body, (0, state))[1]
+
+
+@pytest.mark.parametrize("kinds", list(itertools.product(["scan", "while_loop"], repeat=4)))
+def test_steps_are_counted_in_every_nesting_of_loops(kinds):
+    """The innermost steps are numbered 0, 1, 2, …; one of them fails."""
+    lengths = (2, 3, 2, 4)
+    failing = 29
+
+    def loop(level, number):
+        if level == 4:
+            runtime_assert(number < failing, "{number}", fmt_args={"number": number})
+            return number + 1
+        return repeat(kinds[level], lengths[level], functools.partial(loop, level + 1), number)
+
+    check = only(lambda: loop(0, jnp.int32(0)))
+    assert check.fmt_args["number"] == failing
+    assert [int(s) for s in check.steps] == list(np.unravel_index(failing, lengths))
+    assert check.info.loops == kinds
+
+
+def test_a_batch_of_checks_passes_through_nested_loops():
+    def inner(c, x):
+        jax.vmap(positive)(x)
+        return c, None
+
+    def outer(c, xs):
+        return lax.scan(inner, c, xs)[0], None
+
+    xs = jnp.ones((2, 3, 4)).at[1, 2, 3].set(-5.0).at[1, 0, 1].set(-6.0)
+    check = only(lambda xs: lax.scan(outer, 0, xs), xs)
+    assert check.predicate.tolist() == [True, False, True, False]
+    assert check.fmt_args["x"].tolist()[1::2] == [-6.0, -5.0]
+    assert [step.tolist()[1::2] for step in check.steps] == [[1, 1], [0, 2]]
+
+
+def test_one_loop_in_two_programs_keeps_its_checks_apart():
+    def body(c, x):
+        return c, positive(x)
+
+    collected = with_runtime_assertions(lambda xs: lax.scan(body, 0, xs))
+    for compiled in (collected, jax.jit(collected), jax.jit(lambda xs: collected(2 * xs))):
+        _, (check,) = compiled(jnp.array([1.0, -2.0]))
+        assert check.steps[0] == 1
 
 
 def test_lanes_are_judged_each_by_itself():

@@ -38,11 +38,12 @@ class _Body:
         self._passing = _that_pass_through(self._inner.program, types)
         self._own = [i for i in range(len(types)) if i not in self._passing]
         self._memory = Memory(loop, length, [types[i] for i in self._own])
-        through: list[Any] = [types[i][0] for i in self._passing]
-        self._through: list[Record] = through
+        through: list[Record] = [types[i][0] for i in self._passing]
+        self._through = through
+        self._batches = [types[i][1][0].shape[:-1] for i in self._passing]
         self._program = jax_compat.take_in(self._inner.program, [r.token for r in through])
         self._records = [*self._memory.records, *(r.inside(loop, length) for r in through)]
-        self._counter = [jnp.int32(0)] if counted or self._own else []
+        self._counter = [np.int32(0)] if counted or self._own else []
         self.types = [jax.typeof(x) for x in (*self._counter, *self._blank())]
 
     def start(self) -> tuple[list[Any], list[Record]]:
@@ -95,9 +96,10 @@ class _Body:
 
     def _blank_constants(self) -> list[np.ndarray]:
         constants = self._memory.blank_constants()
-        for record in self._through:
-            counts = [np.zeros(len(record.kept), np.int32)] * (1 + len(record.outer))
-            constants += [record.blank, *counts]
+        for record, batch in zip(self._through, self._batches, strict=True):
+            none = np.zeros((*batch, len(record.kept)), np.int32)
+            words = np.broadcast_to(record.blank, (*batch, record.size))
+            constants += [words, *[none] * (1 + len(record.outer))]
         return constants
 
     def _blank(self) -> list[Array]:
@@ -106,12 +108,11 @@ class _Body:
 
 
 def _reset(record: Record, arrays: Sequence[Any]) -> list[Any]:
-    """What goes into the loop further in; where its length is unknown, its count begins anew."""
+    """What goes into the loop further in; where its length is unknown, counts begin anew."""
     words, *counts, _ = arrays
     if counts and record.length is None:
-        *others, last = counts
-        zero = lax.full_like(last, 0)
-        counts = [*others, lax.select(record.passed(words), zero, last)]
+        passed = record.passed(words)
+        counts = [lax.select(passed, lax.full_like(count, 0), count) for count in counts]
     return [words, *counts]
 
 
