@@ -109,7 +109,7 @@ def long_steps(check: Check, steps: int = STEPS) -> Program:
         v = step(v)
         return v + 0.001 * ten(check, jnp.mean(v)), None
 
-    return lambda x: lax.scan(body, jnp.full(2048, x), None, length=steps)[0]
+    return lambda x: lax.scan(body, jnp.full(8192, x), None, length=steps)[0]
 
 
 def nested_scans(check: Check, depth: int, everywhere: bool = False) -> Program:
@@ -215,8 +215,8 @@ def all_notice_a_failure() -> None:
 
 
 def run_time_of_long_steps() -> None:
-    times = best_times(compiled(long_steps), 60)
-    tenth = best_times(compiled(lambda check: long_steps(check, STEPS // 10)), 300)
+    times = best_times(compiled(long_steps), 12)
+    tenth = best_times(compiled(lambda check: long_steps(check, STEPS // 10)), 60)
     per_step = times[BARE.name] / STEPS * 1e6
     print(f"scan of {STEPS} steps of {per_step:.1f} µs (at least 10), {CHECKS} checks in each")
     show("run", times, 1.05)
@@ -309,7 +309,7 @@ def cost_of_a_late_failure() -> None:
     """2000 steps, of which the one with number 1500 fails, is repaired and run again."""
 
     def run(room: int) -> Callable[[], Any]:
-        state = Walkers(jnp.zeros(1024), jnp.int32(0), room)
+        state = Walkers(jnp.zeros(4096), jnp.int32(0), room)
 
         def timed() -> Array:
             return advance(walk, jax.random.key(0), state, 2000).x.block_until_ready()

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import jax.numpy as jnp
+import numpy as np
 
 from instar.core.assertion import Collected, RuntimeAssertion, collect
 from instar.core.utils.pytree_dataclass import dataclass
@@ -51,13 +52,13 @@ class Result[T]:
 
     def raise_assertion(self) -> None:
         """Raise the first failure, if there is one."""
-        if not bool(jnp.all(self.all_assertions_pass)):
+        if not bool(np.all(self.all_assertions_pass)):
             for assertion in self.assertions:
                 assertion.check()
 
     def fix_or_raise[S](self, state: S) -> S:
         """The state with the repairs of all failed checks; one that has no repair raises."""
-        if not bool(jnp.all(self.all_assertions_pass)):
+        if not bool(np.all(self.all_assertions_pass)):
             failed = self.failed_assertions
             for assertion in failed:
                 if assertion.fix_fn is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import jax.numpy as jnp
+import numpy as np
 
 from instar.core.assertion.description import Check, Description
 from instar.core.assertion.record import Record, all_passed, unpack
@@ -69,7 +69,7 @@ class RuntimeAssertion:
     @property
     def valid(self) -> bool:
         """Whether the check held, for every entry of a batch."""
-        return bool(jnp.all(self.predicate))
+        return bool(np.all(self.predicate))
 
     @property
     def failed(self) -> bool:
