@@ -90,18 +90,20 @@ def test_a_capacity_grows_to_the_next_size_of_its_grid(size, base, need, grown):
     assert capacity.generate_assertion(np.asarray(need)) == LensCapacity(grown, SIZES, base)
 
 
-@given(st.integers(1, 2**31 - 1), st.sampled_from([1.0, 1.3, 2.0, 3.0]))
+@given(st.integers(1, 2**30), st.sampled_from([1.0, 1.3, 2.0, 3.0]))
 def test_a_grown_size_is_the_smallest_power_that_suffices(need, base):
     grown = LensCapacity(0, SIZES, base).generate_assertion(need).size
     powers = [np.ceil(base**k) for k in range(100)] if base > 1 else [need]
-    assert grown == min(*(p for p in powers if p >= need), 2**31 - 1)
+    assert grown == min(p for p in powers if p >= need)
 
 
 def test_while_tracing_a_capacity_stays_as_it_is():
     capacity = LensCapacity(100, SIZES)
     seen = []
     jax.jit(lambda need: seen.append(capacity.generate_assertion(need)))(150)
-    assert seen == [capacity]
+    jax.jit(lambda need: seen.append(capacity.generate_assertion(150)))(150)
+    assert seen == [capacity] * 2
+    jax.jit(lambda: FixedCapacity(3).generate_assertion(5) and 0)()
 
 
 def test_a_need_that_is_no_number_is_not_met():
@@ -110,6 +112,14 @@ def test_a_need_that_is_no_number_is_not_met():
         assert traced_check(capacity, jnp.inf).failed
     with pytest.raises(CapacityError):
         FixedCapacity(5).generate_assertion(float("nan"))
+
+
+def test_what_is_beyond_32_bits_is_an_error_not_a_smaller_buffer():
+    for need in (jnp.nan, jnp.inf, 1e12):
+        with raises(CapacityError, "A capacity can't grow beyond 2³¹ - 1."):
+            traced_check(LensCapacity(5, SIZES), need).fix({"sizes": 5})
+    with raises(CapacityError, "A capacity can't grow beyond 2³¹ - 1."):
+        LensCapacity(5, SIZES).generate_assertion(2**40)
 
 
 def test_a_need_of_another_length_is_refused():
@@ -128,6 +138,8 @@ def test_a_multiplied_capacity_shares_one_number():
     assert triple.multiply(2).size == 600
     assert triple.multiply(2).generate_assertion(601).size == 768
     assert LensCapacity((10, 20), SIZES).multiply(2).size == (20, 40)
+    with raises(ValueError, "A capacity is multiplied by a whole number, not by 0."):
+        MultipliedCapacity(single, 0)
     assert LensCapacity((10, 20), SIZES).multiply(2).generate_assertion([21, 5]).size == (32, 40)
     with raises(CapacityError, "Insufficient capacity: 4 > 3."):
         MultipliedCapacity(FixedCapacity(3), 2).generate_assertion(7)
@@ -140,6 +152,7 @@ def test_a_multiplied_capacity_shares_one_number():
         (10, 16, 16),
         (10, [4, 16], 16),
         ((10, 20), [16, 4], (16, 20)),
+        ((10, 20), 15, (15, 20)),
         ((10, 20), [[16, 4], [1, 40]], (16, 40)),
     ],
 )
@@ -176,6 +189,11 @@ def test_a_sum_over_a_capacity_does_not_depend_on_its_room(axis, used, room, see
     tight = np.asarray(add(values, axis))
     assert tight.tobytes() == np.asarray(add(roomy, axis)).tobytes()
     np.testing.assert_allclose(tight, values.sum(axis), rtol=1e-4, atol=1e-5)
+
+
+def test_a_sum_over_a_capacity_counts_like_a_sum():
+    assert sum_over_capacity(jnp.ones(300, bool)) == 300
+    assert sum_over_capacity(jnp.full((300, 2), 2, jnp.int8)).tolist() == [600, 600]
 
 
 def test_a_sum_over_a_capacity_counts_what_it_is_told_and_differentiates():

@@ -101,6 +101,18 @@ def test_a_repair_that_changes_nothing_is_given_up_at_once():
         propagate_and_fix(as_result_function(stubborn), {"x": jnp.arange(3)})
 
 
+def test_repairs_may_take_text_and_keys():
+    def claim_by_name(state):
+        runtime_assert(
+            jnp.array(state >= 2),
+            "too small",
+            fix_fn=lambda s, args: s + args["by"],
+            fix_args={"name": "edges", "by": 1, "key": KEY, "none": jnp.zeros(0)},
+        )
+
+    assert propagate_and_fix(as_result_function(claim_by_name), 0)[1] == 2
+
+
 def test_a_failure_without_repair_raises_its_exception():
     def wrong(state):
         runtime_assert(jnp.array(False), "no", exception_type=KeyError)
@@ -218,6 +230,45 @@ def test_arrays_of_a_propagator_are_not_compiled_in():
     before = compilations(Drift(jnp.float32(1)))
     assert advance(Drift(jnp.float32(2)), KEY, start(1), 3).x[0] == 6
     assert compilations(Drift(jnp.float32(2))) == before == 1
+
+
+def test_steps_are_numbered_up_to_the_end():
+    last = 2**32 - 1
+    state = advance(lambda key, x: x + 1, KEY, jnp.int32(0), 21, start=last - 21)
+    assert state == 21
+
+
+def test_shaped_and_batched_checks_are_reported():
+    def shaped(key, x):
+        runtime_assert(x < 3, "got to {x}", fmt_args={"x": x})
+        return x + 1
+
+    def batched(key, x):
+        return jax.vmap(lambda x: shaped(key, x))(x)
+
+    with pytest.raises(AssertionError, match="got to") as caught:
+        advance(shaped, KEY, jnp.arange(3.0), 10)
+    assert "step 1 of advance" in str(caught.value)
+    assert "Entry 2 of the predicate" in str(caught.value)
+    with pytest.raises(AssertionError, match=r"got to 3\.0") as caught:
+        advance(batched, KEY, jnp.arange(3.0), 10)
+    assert "Batch entry 2" in str(caught.value)
+
+
+@dataclass
+class Scaled:
+    factor: object
+
+    def __call__(self, key, x, /):
+        return x * self.factor
+
+
+def test_numbers_that_only_look_equal_are_compiled_apart():
+    x = jnp.float32(1)
+    zeros = [advance(Scaled(zero), KEY, x, 1) for zero in (0.0, -0.0)]
+    assert np.signbit(zeros).tolist() == [False, True]
+    with pytest.raises(TypeError, match="must be hashable"):
+        advance(Scaled({1}), KEY, x, 1)
 
 
 def test_what_cannot_be_driven_is_refused():

@@ -17,6 +17,7 @@ import numpy as np
 
 from instar.core.assertion import is_collecting, runtime_assert
 from instar.core.lens import Lens
+from instar.core.utils.jax_compat import current_trace, is_evaluating
 from instar.core.utils.pytree_dataclass import dataclass, field
 from instar.core.utils.transforms import is_traced, within_32_bits
 
@@ -71,7 +72,7 @@ class FixedCapacity:
         if self.error_msg:
             message += "\n" + self.error_msg.replace("{", "{{").replace("}", "}}")
         needs = _needs(required_capacity, self.size)
-        if not is_traced(required_capacity) and not is_collecting():
+        if not _is_tracing(required_capacity) and not is_collecting():
             for needed, size in zip(_integers(needs), jax.tree.leaves(self.size), strict=True):
                 if needed > size:
                     raise CapacityError(message.format(needed=needed, size=size))
@@ -94,7 +95,9 @@ class LensCapacityFix:
         """The state with each size at least at its target; a size never shrinks."""
         present = self.lens.get(state)
         leaves, structure = jax.tree.flatten(present)
-        targets = _integers(_needs(np.asarray(target_capacity), present))
+        target = np.asarray(target_capacity)
+        each = target if target.ndim else np.full(len(leaves), target)
+        targets = _within_limits(_needs(each, present))
         grown = [max(int(size), target) for size, target in zip(leaves, targets, strict=True)]
         return self.lens.set(state, jax.tree.unflatten(structure, grown))
 
@@ -119,10 +122,10 @@ class LensCapacity:
         needs = _needs(required_capacity, self.size)
         targets = _targets(needs, self.size, self.base)
         _assert_room(needs, self.size, _MESSAGE, LensCapacityFix(self.size_lens), targets)
-        if is_traced(required_capacity):
+        if _is_tracing(required_capacity):
             return self
         leaves, structure = jax.tree.flatten(self.size)
-        grown = [max(pair) for pair in zip(leaves, _integers(targets), strict=True)]
+        grown = [max(pair) for pair in zip(leaves, _within_limits(targets), strict=True)]
         return LensCapacity(jax.tree.unflatten(structure, grown), self.size_lens, self.base)
 
     def multiply(self, factor: int) -> MultipliedCapacity:
@@ -136,6 +139,10 @@ class MultipliedCapacity:
 
     base_capacity: Capacity[Any]
     factor: int = field(static=True)
+
+    def __post_init__(self) -> None:
+        if int(self.factor) != self.factor or self.factor < 1:
+            raise ValueError(f"A capacity is multiplied by a whole number, not by {self.factor}.")
 
     @property
     def size(self) -> Any:
@@ -164,6 +171,8 @@ def sum_over_capacity(values: Any, axis: int = 0, where: Any = None) -> Any:
     values = jnp.asarray(values)
     if where is not None:
         values = jnp.where(where, values, jnp.zeros_like(values))
+    if not jnp.issubdtype(values.dtype, jnp.inexact):
+        return jnp.sum(values, axis)  # exact in any order
     length = 1 << max(0, values.shape[axis] - 1).bit_length()
     room = [(0, 0)] * values.ndim
     room[axis] = (0, length - values.shape[axis])
@@ -184,6 +193,10 @@ def _without_sign_of_zero(x: Any) -> Any:
 @_without_sign_of_zero.defjvp
 def _identity_derivative(primals: Any, tangents: Any) -> Any:
     return _without_sign_of_zero(*primals), *tangents
+
+
+def _is_tracing(required: Any) -> bool:
+    return is_traced(required) or not is_evaluating(current_trace())
 
 
 def _is_single(size: Any) -> bool:
@@ -209,7 +222,10 @@ def _needs(required: Any, size: Any) -> Any:
         )
     if module.issubdtype(needs.dtype, np.inexact):
         needs = module.ceil(module.where(module.isnan(needs), np.inf, needs))
-        needs = module.clip(needs, np.iinfo(np.int32).min, np.float32(2**31 - 128))
+        ends = np.iinfo(np.int32)
+        beyond = needs >= np.float32(2**31)
+        needs = module.clip(needs, ends.min, np.float32(2**31 - 128))
+        needs = module.where(beyond, ends.max, needs.astype(np.int32))
     return within_32_bits(needs).max(axis=0, initial=np.int32(0))
 
 
@@ -253,6 +269,16 @@ def _grid(base: float) -> np.ndarray:
 
 def _integers(array: Any) -> list[int]:
     return [int(x) for x in np.asarray(array)]
+
+
+def _within_limits(targets: Any) -> list[int]:
+    sizes = _integers(targets)
+    if max(sizes, default=0) == np.iinfo(np.int32).max:
+        raise CapacityError(
+            "A capacity can't grow beyond 2³¹ - 1.\n"
+            "The need was larger, infinite, or no number; look at what it is computed from."
+        )
+    return sizes
 
 
 def _scaled(size: Any, factor: int) -> Any:

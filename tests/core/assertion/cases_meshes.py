@@ -94,3 +94,16 @@ def nested_loops_in_shard_map(x):
     inner = lambda c, _: (checked(c), None)  # noqa: E731
     outer = lambda c, _: (lax.scan(inner, c, None, length=2)[0], None)  # noqa: E731
     return on_shards(lambda y: lax.scan(outer, y, None, length=2)[0])(jnp.stack([jnp.abs(x), x]))
+
+
+@case(devices=2)
+def checks_of_both_kinds_in_nested_loops_in_shard_map(x):
+    def f(y):
+        def outer(c, i):
+            check(c)
+            inner = lambda k, j: (k + checked(1.0 + i + j), None)  # noqa: E731
+            return c + lax.scan(inner, jnp.float32(0), jnp.arange(2.0))[0], None
+
+        return lax.scan(outer, y, jnp.arange(2.0))[0]
+
+    return on_shards(f)(jnp.stack([jnp.abs(x), x]))

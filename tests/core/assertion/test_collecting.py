@@ -171,6 +171,13 @@ def test_a_check_shared_with_the_rule_is_kept_when_differentiated_later(compiled
     assert check.valid
 
 
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_rule_run_inside_of_what_collects_keeps_its_check_by_lane(compiled):
+    batch = jax.vmap(derivative(with_checked_rule, compiled=False))
+    (_, (check,)), _ = (jax.jit(batch) if compiled else batch)(jnp.array([-1.0, 1.0]))
+    assert check.predicate.tolist() == [False, True]
+
+
 @pytest.mark.parametrize(
     ("function", "compiled", "why"),
     [
@@ -228,6 +235,56 @@ def test_a_check_in_an_unknown_primitive_is_an_error_that_names_it():
     for function in (call, jax.jit(call), lambda x: lax.map(call, jnp.stack([x, x]))):
         with pytest.raises(UncollectableError, match="unheard_of"):
             jax.jit(with_runtime_assertions(function))(jnp.float32(1))
+
+
+def checked_sum(a, b):
+    runtime_assert(a < 3, "too large")
+    return a + b
+
+
+@pytest.mark.parametrize(
+    ("name", "function"),
+    [
+        ("reduce", lambda x: lax.reduce(x, 0.0, checked_sum, (0,))),
+        ("reduce_window", lambda x: lax.reduce_window(x, 0.0, checked_sum, (2,), (1,), "VALID")),
+        ("scatter", lambda x: x.at[0].apply(square)),
+        ("composite", lax.composite(square, "my.square")),
+    ],
+)
+@pytest.mark.parametrize("compiled", [lambda f: f, jax.jit])
+def test_a_primitive_that_cannot_carry_a_check_is_named_also_when_unused(name, function, compiled):
+    def unused(x):
+        function(x)
+        return x
+
+    for program in (function, unused):
+        with pytest.raises(UncollectableError, match=f"inside of {name}"):
+            compiled(with_runtime_assertions(program))(jnp.arange(5.0))
+
+
+def test_a_check_on_what_is_known_when_tracing_is_not_lost():
+    @jax.jit
+    def failing(x):
+        with jax.ensure_compile_time_eval():
+            runtime_assert(jnp.float32(7) < 3, "table too small")
+        return x
+
+    if jax.__version_info__ < (0, 11):
+        assert with_runtime_assertions(failing)(1.0)[1][0].failed
+        return
+    for _ in range(2):
+        with pytest.raises(UncollectableError, match="already while tracing"):
+            with_runtime_assertions(failing)(1.0)
+
+
+def checked_double(x):
+    runtime_assert(x > 0, "no")
+    return 2 * x
+
+
+def test_a_transposed_function_refuses_the_check_by_name():
+    with pytest.raises(UncollectableError, match="transposed"):
+        with_runtime_assertions(lambda x: jax.linear_transpose(checked_double, x)(x))(1.0)
 
 
 def test_a_program_with_checks_that_nobody_collects_is_refused():

@@ -12,6 +12,7 @@ from jax import lax
 from support import raises
 
 from instar.core.assertion import runtime_assert, with_runtime_assertions
+from instar.core.result import as_result_function
 
 
 def positive(x):
@@ -214,14 +215,19 @@ def test_values_keep_their_kind():
     [
         ("a set {1, 2}", "a set {1, 2}"),
         ("{missing} is missing", "{missing} is missing"),
-        ("{x:d} has no such format", "{x:d} has no such format"),
+        ("{x:d} has no such format", "-1.0 has no such format"),
+        ("{nope} is missing, {x} is not", "{nope} is missing, -1.0 is not"),
+        ("{row[1]} of {row}", "8.0 of [7., 8.]"),
+        ("{row:.2f}", "[7., 8.]"),
+        ("{row.shape} unmatched {", "{row.shape} unmatched {"),
         ("100 % of {x}", "100 % of -1.0"),
         ("{{x}} in braces", "{x} in braces"),
         ("", ""),
     ],
 )
 def test_a_message_that_does_not_format_is_shown_as_it_is(message, first):
-    check = only(lambda x: runtime_assert(x > 0, message, fmt_args={"x": x}), -1.0)
+    row = jnp.array([7.0, 8.0])
+    check = only(lambda x: runtime_assert(x > 0, message, fmt_args={"x": x, "row": row}), -1.0)
     assert lines(check)[0] == first
 
 
@@ -237,6 +243,67 @@ def test_a_report_has_ten_lines_at_most():
     large = only(lambda x: runtime_assert(x > 0, "{x}", fmt_args={"x": np.eye(200) + x}), -1.0)
     assert len(lines(large)) == 2
     assert len(lines(large)[0]) < 200
+
+
+def test_values_of_64_bits_are_read_in_any_setting():
+    def body(total, i):
+        value = {"v": total + i / 3, "n": i.astype(jnp.uint64) + 2**40, "z": total * (1 + 2j)}
+        runtime_assert(i < 3, "{v} {n} {z}", fmt_args=value, fix_args=total)
+        return total, None
+
+    with jax.enable_x64(True):
+        result = jax.jit(as_result_function(lambda x: lax.scan(body, x, jnp.arange(5))[0]))(1e300)
+    (check,) = result.failed_assertions
+    assert lines(check)[0] == "1e+300 1099511627779 (1e+300+2e+300j)"
+    assert check.fix_args == 1e300
+
+
+@pytest.mark.parametrize(
+    "dtype",
+    [
+        "bool",
+        "int8",
+        "uint8",
+        "int16",
+        "uint32",
+        "float16",
+        "bfloat16",
+        "float8_e4m3fn",
+        "complex64",
+    ],
+)
+def test_values_are_kept_to_the_bit(dtype):
+    values = jnp.array([0, 1, 100, 3], dtype) if dtype != "bool" else jnp.array([True, False])
+
+    def body(c, _):
+        runtime_assert(jnp.array(False), "no", fix_args=values)
+        return c, None
+
+    run = with_runtime_assertions(lambda: lax.scan(body, 0, None, length=2))
+    for _, (check,) in (run(), jax.jit(run)()):
+        assert check.fix_args.dtype == values.dtype
+        assert np.asarray(check.fix_args).tobytes() == np.asarray(values).tobytes()
+
+
+def test_numbers_of_numpy_are_not_cut_to_32_bits():
+    check = only(lambda: runtime_assert(jnp.array(False), "{v}", fmt_args={"v": np.int64(2**40)}))
+    assert lines(check)[0] == str(2**40)
+
+
+def test_arrays_of_keys_can_be_shown():
+    keys = jax.random.split(jax.random.key(0), 2)
+    check = only(lambda: runtime_assert(jnp.array(False), "{k}", fmt_args={"k": keys}))
+    assert lines(check)[0].startswith("[[")
+
+
+def test_an_exception_that_takes_no_text_does_not_hide_the_failure():
+    class PickyError(Exception):
+        def __init__(self, a, b):
+            super().__init__(a, b)
+
+    check = only(lambda: runtime_assert(jnp.array(False), "no", exception_type=PickyError))
+    assert isinstance(check.exception(), AssertionError)
+    assert lines(check)[-1] == "To be raised as PickyError."
 
 
 def test_a_predicate_is_boolean():

@@ -20,6 +20,7 @@ __all__ = [
     "collect",
     "emit",
     "is_collecting",
+    "refuse_holder",
     "refusing",
     "runtime_assert",
     "with_outcome",
@@ -37,6 +38,7 @@ class _Collection:
     def __init__(self, trace: Any, refusal: str | None = None) -> None:
         self.checks: list[Check] = []
         self.trace = trace
+        self.reached_by = jax_compat.where_rules_run(trace)
         self.refusal = refusal
 
 
@@ -81,10 +83,19 @@ def _met(trace: Any, operands: Any, info: Any) -> bool:
         _refuse("nothing collects checks where it is run", info)
     elif collection.refusal is not None:
         _refuse(collection.refusal, info)
-    elif trace is collection.trace or jax_compat.is_evaluating(trace):
+    elif any(trace is one for one in collection.reached_by):
         collection.checks.append(Check(info, operands))
         return True
+    elif jax_compat.is_evaluating(trace):
+        return _met_while_tracing(Check(info, operands))
     return False
+
+
+def _met_while_tracing(check: Check) -> bool:
+    """A check on what is known when tracing; the traced program will not hold it."""
+    if not bool(all_passed([check])):
+        _refuse("it fails already while tracing, on values that are computed then", check.info)
+    return True
 
 
 def _refuse(why: str, info: Any) -> None:
@@ -116,11 +127,16 @@ def collect[R](fn: Callable[..., R], *args: Any, **kwargs: Any) -> tuple[R, list
         result = fn(*args, **kwargs)
     stuck = [name for name in jax_compat.effect_holders(trace) if name not in held]
     if stuck:
-        raise UncollectableError(
-            f"A check lies inside of {stuck[0]}, which can't carry it out.\n"
-            "Move the check out of that transform, or call with_runtime_assertions inside of it."
-        )
+        refuse_holder(stuck[0])
     return result, checks
+
+
+def refuse_holder(name: str) -> None:
+    """Raise for a check inside of a primitive that has no rule for it."""
+    raise UncollectableError(
+        f"A check lies inside of {name}, which can't carry it out.\n"
+        "Move the check out of that transform, or call with_runtime_assertions inside of it."
+    )
 
 
 def refusing[**P, R](fn: Callable[P, R], why: str) -> Callable[P, R]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import functools
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -104,7 +107,7 @@ def describe(
 
 
 def _is_array(leaf: Any) -> bool:
-    return isinstance(leaf, jax.Array | np.ndarray | np.generic)
+    return isinstance(leaf, jax.Array | np.ndarray)
 
 
 def _is_key(leaf: Any) -> bool:
@@ -118,9 +121,9 @@ def _plain(array: Any) -> Any:
     return jax.lax.stop_gradient(jnp.asarray(array))
 
 
-_HERE = str(Path(__file__).parents[1])
-_LIBRARIES = (_HERE, str(Path(jax.__file__).parent), "<@beartype")
-_WRAPPERS = ("jaxtyping", "beartype", "contextlib.py", "functools.py")
+_LIBRARIES = (str(Path(__file__).parents[1]) + os.sep, str(Path(jax.__file__).parent) + os.sep)
+_WRAPPERS = (contextlib.__file__, functools.__file__)
+_CHECKERS = tuple(f"site-packages{os.sep}{name}{os.sep}" for name in ("jaxtyping", "beartype"))
 
 
 def _caller() -> str:
@@ -133,4 +136,8 @@ def _caller() -> str:
 
 
 def _is_library(filename: str) -> bool:
-    return filename.startswith(_LIBRARIES) or any(name in filename for name in _WRAPPERS)
+    return (
+        filename.startswith((*_LIBRARIES, "<@beartype"))
+        or filename in _WRAPPERS
+        or any(name in filename for name in _CHECKERS)
+    )

@@ -7,7 +7,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from instar.core.assertion.collecting import UncollectableError, emit
+from instar.core.assertion.collecting import emit, refuse_holder
 from instar.core.assertion.description import Check
 from instar.core.utils import jax_compat
 from instar.core.utils.jax_compat import Program, evaluate
@@ -24,10 +24,7 @@ class Exposed:
     def __init__(self, program: Program) -> None:
         self.program, self._described, stuck = jax_compat.split_checks(program)
         if stuck is not None:
-            raise UncollectableError(
-                f"A check lies inside of {stuck}, which can't carry it out.\n"
-                "Move the check out of that transform, or call with_runtime_assertions inside."
-            )
+            refuse_holder(stuck)
         self.operands = sum(count for _, count in self._described)
         self.results = len(program.outvars if hasattr(program, "outvars") else program.out_avals)
 

@@ -28,7 +28,7 @@ import jax
 from jax.extend.core import primitives
 
 from instar.core.assertion import loops, rules
-from instar.core.assertion.collecting import collect, emit, is_collecting
+from instar.core.assertion.collecting import collect, emit, is_collecting, refuse_holder
 from instar.core.assertion.description import Check
 from instar.core.assertion.exposed import Bind, Exposed, all_passed, emit_all, flat, regroup
 from instar.core.utils import jax_compat
@@ -142,6 +142,7 @@ def _whenever_collecting(trace: Any, params: Any) -> bool:
 
 def install() -> None:
     """Hook into JAX; programs without checks are left as they are."""
+    jax_compat.refuse_unknown_holders(is_collecting, refuse_holder)
     for primitive, name in jax_compat.HOLDERS.items():
         jax_compat.intercept(primitive, _holding(name), functools.partial(_call, primitive))
     jax_compat.intercept(primitives.scan_p, _holding("jaxpr"), loops.rewrite_scan)

@@ -52,7 +52,7 @@ class _Body:
             return [*self._counter, *self._blank()], self._records
         arrays, records = [], []
         sizes = [1] * len(self._memory.records) + [2 + len(r.outer) for r in self._through]
-        constants = iter(self._blank_constants())
+        constants = iter([*self._memory.blank_constants(), *self._blank_constants()])
         for record, size in zip(self._records, sizes, strict=True):
             token = object()
             arrays += jax_compat.blank(token, [next(constants) for _ in range(size)])
@@ -95,7 +95,7 @@ class _Body:
         return groups
 
     def _blank_constants(self) -> list[np.ndarray]:
-        constants = self._memory.blank_constants()
+        constants: list[np.ndarray] = []
         for record, batch in zip(self._through, self._batches, strict=True):
             none = np.zeros((*batch, len(record.kept)), np.int32)
             words = np.broadcast_to(record.blank, (*batch, record.size))
@@ -103,8 +103,7 @@ class _Body:
         return constants
 
     def _blank(self) -> list[Array]:
-        axes = self._memory.axes
-        return [jax_compat.vary_over(axes, jnp.asarray(c)) for c in self._blank_constants()]
+        return [*self._memory.blank(), *map(jnp.asarray, self._blank_constants())]
 
 
 def _reset(record: Record, arrays: Sequence[Any]) -> list[Any]:

@@ -20,6 +20,7 @@ import numpy as np
 from jax import Array, lax
 
 from instar.core.assertion.description import NEVER, Check, Description
+from instar.core.utils.transforms import is_traced
 
 __all__ = [
     "Field",
@@ -53,8 +54,9 @@ class Field:
 
     def read(self, record: Any) -> Any:
         """The array, with the record's batch dimensions in front."""
-        words = lax.slice_in_dim(record, self.start, self.stop, axis=record.ndim - 1)
-        return _decode(words, self.shape, self.dtype)
+        words = record[..., self.start : self.stop]
+        decode = _decode_known if isinstance(record, np.ndarray) else _decode
+        return decode(words, self.shape, self.dtype)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -166,9 +168,15 @@ def all_passed(checks: Sequence[Check]) -> Any:
 
 
 def unpack(record: Record, operands: Sequence[Any]) -> list[Check]:
-    """The checks of a record, each by itself."""
+    """The checks of a record, each by itself.
+
+    Words that are known are read on the host, where 64 bits are 64 bits in any setting.
+    """
+    if not is_traced(operands):
+        operands = [np.asarray(operand) for operand in operands]
+    module: Any = jnp if is_traced(operands) else np
     words, *counts = operands
-    passed = record.passed(words)
+    passed = words[..., : len(record.kept)] == NEVER
     checks = []
     for c, kept in enumerate(record.kept):
         fine = passed[..., c]
@@ -176,7 +184,7 @@ def unpack(record: Record, operands: Sequence[Any]) -> list[Check]:
         if kept.predicate is not None:
             own = kept.predicate.read(words)
             predicate = own | fine.reshape(fine.shape + (1,) * (own.ndim - fine.ndim))
-        around = [jnp.where(fine, NEVER, n[..., c]) for n in outer_steps(record, counts)]
+        around = [module.where(fine, NEVER, n[..., c]) for n in outer_steps(record, counts)]
         steps = [*around, words[..., c], *(f.read(words) for f in kept.steps)]
         values = [f.read(words) for f in kept.values]
         checks.append(Check(record.described(kept), [predicate, *values, *steps]))
@@ -220,6 +228,18 @@ def encode(array: Any, batch: int) -> Any:
     elif array.dtype != jnp.int32:
         array = lax.bitcast_convert_type(array, jnp.int32)
     return lax.reshape(array, (*shape, math.prod(array.shape[batch:])))
+
+
+def _decode_known(words: np.ndarray, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+    shape = (*words.shape[:-1], *shape)
+    dtype = np.dtype(dtype)
+    if dtype.kind == "b":
+        return (words != 0).reshape(shape)
+    if dtype.itemsize < 4:
+        small = words.astype(f"int{8 * dtype.itemsize}")
+        floating = jnp.issubdtype(dtype, jnp.floating)
+        return (small.view(dtype) if floating else small.astype(dtype)).reshape(shape)
+    return np.ascontiguousarray(words).view(dtype).reshape(shape)
 
 
 def _decode(words: Any, shape: tuple[int, ...], dtype: Any) -> Any:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import string
 from collections.abc import Sequence
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from instar.core.assertion.description import NEVER, Description
@@ -65,18 +67,39 @@ def _index(entry: tuple[int, ...]) -> str:
 
 def _message(info: Description, values: Sequence[Any]) -> list[str]:
     fmt_args, _ = info.arguments(values)
-    shown = {name: _shown(value) for name, value in fmt_args.items()}
     try:
-        text = info.message.format(**shown)
-    except (LookupError, ValueError, TypeError, AttributeError):  # braces of another meaning
+        text = _Lenient().vformat(info.message, (), fmt_args)
+    except ValueError:  # braces of another meaning
         text = info.message
     lines = [line[:_LINE_LENGTH] for line in text.splitlines()] or [""]
     return lines if len(lines) <= _MESSAGE_LINES else [*lines[: _MESSAGE_LINES - 1], "…"]
 
 
+class _Lenient(string.Formatter):
+    """Fills in what there is, and leaves the rest of the message as it was written."""
+
+    def get_field(self, field_name: str, args: Any, kwargs: Any) -> Any:
+        try:
+            return super().get_field(field_name, args, kwargs)
+        except (LookupError, AttributeError, TypeError):
+            return "{" + field_name + "}", field_name
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        value = _shown(value)
+        try:
+            return format(value, format_spec)
+        except (ValueError, TypeError):
+            return str(value)
+
+
 def _shown(value: Any) -> Any:
     """A number as it is, so that it can be formatted; anything larger on one line."""
-    if isinstance(value, jax.Array | np.ndarray) and value.ndim:
-        text = np.array2string(np.asarray(value), threshold=6, edgeitems=2, separator=", ")
-        return " ".join(text.split())
-    return value[()] if isinstance(value, np.ndarray) else value
+    if not isinstance(value, jax.Array | np.ndarray):
+        return value
+    if jnp.issubdtype(value.dtype, jax.dtypes.prng_key):
+        value = jax.random.key_data(value)
+    array = np.asarray(value)
+    if array.ndim == 0:
+        return array[()]
+    text = np.array2string(array, threshold=6, edgeitems=2, separator=", ")
+    return " ".join(text.split())

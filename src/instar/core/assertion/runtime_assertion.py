@@ -78,7 +78,11 @@ class RuntimeAssertion:
 
     def exception(self) -> Exception:
         """The exception that describes the failure, in at most ten lines."""
-        return self.exception_type(report(self.info, self.predicate, self.values, self.steps))
+        text = report(self.info, self.predicate, self.values, self.steps)
+        try:
+            return self.exception_type(text)
+        except TypeError:  # one that takes something else than a text
+            return AssertionError(f"{text}\nTo be raised as {self.exception_type.__name__}.")
 
     def check(self) -> None:
         """Raise if the check failed."""

@@ -56,9 +56,9 @@ def advance[S](
     propagator: Propagator[S],
     key: Array,
     state: S,
-    steps: int,
+    steps: Any,
     *,
-    start: int = 0,
+    start: Any = 0,
     max_retries: int = MAX_RETRIES,
     donate: bool = False,
     on_repair: Callable[[Repair], None] | None = None,
@@ -73,6 +73,8 @@ def advance[S](
     With ``donate`` the memory of ``state`` is given away: it can't be used afterwards.
     """
     _validate(key, state, steps, start)
+    hash(_split(propagator)[0])
+    steps, start = int(steps), int(start)
     last, settling = start + steps, Settling(max_retries)
     while True:
         chunk = _run(propagator, key, state, start, last, donate)
@@ -106,6 +108,27 @@ class _Chunk[S]:
     step: Array
 
 
+class _Constant:
+    """A part of a propagator that is no array; 1, 1.0 and True are different ones."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+        number = isinstance(value, bool | int | float | complex)
+        self._key = (type(value), repr(value)) if number else value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Constant) and self._key == other._key
+
+    def __hash__(self) -> int:
+        try:
+            return hash(self._key)
+        except TypeError:
+            raise TypeError(
+                f"A propagator is compiled for its parts, so {self.value!r} must be hashable.\n"
+                "Make it a tuple or a frozen dataclass, or an array."
+            ) from None
+
+
 class _Recipe(NamedTuple):
     """The part of a propagator that a program is compiled for: all but its arrays."""
 
@@ -121,14 +144,14 @@ def _split(propagator: Any) -> tuple[_Recipe, list[Any]]:
     leaves, structure = jax.tree.flatten(propagator)
     arrays = [leaf for leaf in leaves if isinstance(leaf, jax.Array | np.ndarray)]
     constants = tuple(
-        _ARRAY if isinstance(leaf, jax.Array | np.ndarray) else leaf for leaf in leaves
+        _ARRAY if isinstance(leaf, jax.Array | np.ndarray) else _Constant(leaf) for leaf in leaves
     )
     return _Recipe(structure, constants), arrays
 
 
 def _joined(recipe: _Recipe, arrays: list[Any]) -> Any:
     rest = iter(arrays)
-    leaves = [next(rest) if leaf is _ARRAY else leaf for leaf in recipe.constants]
+    leaves = [next(rest) if leaf is _ARRAY else leaf.value for leaf in recipe.constants]
     return jax.tree.unflatten(recipe.structure, leaves)
 
 
@@ -154,7 +177,7 @@ def _chunk(recipe: _Recipe, arrays: list[Any], key: Array, state: Any, numbers: 
 
     def some(carry: tuple[_Chunk[Any], Array]) -> tuple[_Chunk[Any], Array]:
         chunk, passing = carry
-        end = jnp.minimum(chunk.step + segment, last)
+        end = chunk.step + jnp.minimum(segment, last - chunk.step)
         state, step, passing = lax.while_loop(
             lambda c: (c[1] < end) & c[2], one, (chunk.state, chunk.step, passing)
         )
@@ -192,19 +215,20 @@ def _at_step(chunk: Result[_Chunk[Any]], step: int) -> Result[Any]:
         _, _, *steps = assertion.steps
         info = assertion.info
         info = dataclasses.replace(info, loops=("advance", *info.loops[2:]))
-        number = np.full(np.shape(assertion.predicate), step, np.uint32)
+        batch = np.ndim(assertion.predicate) - info.rank
+        number = np.full(np.shape(assertion.predicate)[:batch], step, np.uint32)
         return RuntimeAssertion(assertion.predicate, assertion.values, (number, *steps), info)
 
     return Result(None, tuple(map(moved, chunk.assertions)), chunk.all_assertions_pass)
 
 
-def _validate(key: Any, state: Any, steps: int, start: int) -> None:
-    if is_traced((key, state)):
+def _validate(key: Any, state: Any, steps: Any, start: Any) -> None:
+    if is_traced((key, state, steps, start)):
         raise TypeError(
             "advance works on the host and can't be traced.\n"
             "Inside of compiled code, use scan_steps."
         )
-    if steps < 0 or start < 0 or start + steps >= 2**32:
+    if steps < 0 or start < 0 or int(start) + int(steps) >= 2**32:
         raise ValueError(
             f"Steps are numbered from 0 to 2³² - 2; asked for {steps} steps from {start}."
         )

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from instar.core.assertion import RuntimeAssertion
@@ -13,7 +14,7 @@ from instar.core.result import Result
 
 __all__ = ["MAX_RETRIES", "Settling", "propagate_and_fix"]
 
-MAX_RETRIES = 1000
+MAX_RETRIES = 10_000
 """Repairs in a row that a check may ask for: by far more than exponential growth can need."""
 
 
@@ -49,10 +50,16 @@ class Settling:
 
 def _asked(assertion: RuntimeAssertion) -> str:
     """The size that a check asked for; of several sizes, the largest of each batch."""
-    sizes = [np.asarray(leaf) for leaf in jax.tree.leaves(assertion.fix_args)]
-    if not sizes:
-        return "a repair"
-    return ", ".join(str(size.max()) if size.size else "nothing" for size in sizes)
+    leaves = jax.tree.leaves(assertion.fix_args)
+    numbers = [leaf for leaf in leaves if _is_number(leaf)]
+    sizes = [np.asarray(number) for number in numbers if np.size(number)]
+    return ", ".join(str(size.max()) for size in sizes) or "a repair"
+
+
+def _is_number(leaf: Any) -> bool:
+    if isinstance(leaf, bool | int | float):
+        return True
+    return hasattr(leaf, "dtype") and jnp.issubdtype(leaf.dtype, np.number)
 
 
 def _same(new: Any, old: Any) -> bool:
@@ -67,7 +74,7 @@ def _same(new: Any, old: Any) -> bool:
 def _same_leaf(a: Any, b: Any) -> bool:
     if a is b:
         return True
-    if isinstance(a, jax.Array) and jax.numpy.issubdtype(a.dtype, jax.dtypes.prng_key):
+    if isinstance(a, jax.Array) and jnp.issubdtype(a.dtype, jax.dtypes.prng_key):
         a, b = jax.random.key_data(a), jax.random.key_data(b)
     a, b = np.asarray(a), np.asarray(b)
     return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()

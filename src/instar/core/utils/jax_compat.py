@@ -23,46 +23,14 @@ from jax._src.custom_batching import custom_vmap_p
 from jax._src.interpreters import ad, batching, mlir, partial_eval
 from jax._src.shard_map import shard_map_p
 from jax._src.util import weakref_lru_cache
-from jax.extend.core import Primitive, jaxpr_as_fun, primitives, take_current_trace
+from jax.extend.core import (
+    Primitive,
+    jaxpr_as_fun,
+    jaxprs_in_params,
+    primitives,
+    take_current_trace,
+)
 from jax.sharding import PartitionSpec
-
-__all__ = [
-    "EAGER",
-    "HOLDERS",
-    "SHARDED",
-    "WITH_JVP",
-    "WITH_VJP",
-    "WITH_VMAP",
-    "Program",
-    "as_program",
-    "blank",
-    "blanks",
-    "cached_by_program",
-    "check_primitive",
-    "constant_like",
-    "current_trace",
-    "eager_if_outermost",
-    "effect_holders",
-    "evaluate",
-    "extend_call",
-    "holds_check",
-    "intercept",
-    "is_evaluating",
-    "is_staging",
-    "jit_options",
-    "linear_solve_derivative",
-    "manual_axes",
-    "over_shards",
-    "replace_subfunctions",
-    "scan_layout",
-    "scan_parameters",
-    "set_current_trace",
-    "split_checks",
-    "take_in",
-    "unlinked",
-    "varies_over",
-    "vary_over",
-]
 
 _src: Any = jax._src  # pyright: ignore[reportAttributeAccessIssue]
 _ad: Any = ad
@@ -126,11 +94,22 @@ class _Eager(_core.EvalTrace):
 
 
 EAGER = _Eager()
+_BINDS_IN_EVAL_TRACE = not hasattr(_core.trace_ctx, "is_empty")  # older releases, in any trace
 
 
 def eager_if_outermost(trace: Any) -> Any:
     """The trace to collect in: that one, or `EAGER` where JAX would take its shortcuts."""
     return EAGER if trace is _core.eval_trace else trace
+
+
+def where_rules_run(trace: Any) -> list[Any]:
+    """This trace, and those around it in which derivative rules of its functions run."""
+    traces = [trace]
+    if trace is EAGER and _BINDS_IN_EVAL_TRACE:
+        traces.append(_core.eval_trace)
+    while isinstance(traces[-1], ad.JVPTrace | ad.LinearizeTrace):
+        traces.append(traces[-1].parent_trace)
+    return traces
 
 
 # ------------------------------------------------------- the primitive of a check
@@ -196,6 +175,10 @@ def check_primitive(
     def lowering(_: Any, *__: Any, info: Any) -> Any:
         return refuse("the transform around it is unknown", info)
 
+    def transposition(*_: Any, info: Any) -> Any:
+        return refuse("it lies in a linear function that is transposed", info)
+
+    _ad.primitive_transposes[_check_p] = transposition
     _check_p.bind_with_trace = bind_with_trace
     _batching.fancy_primitive_batchers[_check_p] = batch
     mlir.register_lowering(_check_p, lowering)
@@ -225,6 +208,16 @@ def cached_by_program[F: Callable[..., Any]](fn: F) -> F:
     return cast(F, weakref_lru_cache(fn))
 
 
+def _open(program: Program) -> Any:
+    return program.jaxpr if hasattr(program, "jaxpr") else program
+
+
+def _edited(program: Program, **changes: Any) -> Program:
+    inner = _open(program)
+    new = inner.replace(debug_info=inner.debug_info.with_unknown_names(), **changes)
+    return new if inner is program else program.replace(jaxpr=new)
+
+
 @cached_by_program
 def split_checks(program: Program) -> tuple[Program, tuple[tuple[Any, int], ...], str | None]:
     """The program with its checks' operands as further results, and what these are.
@@ -232,17 +225,12 @@ def split_checks(program: Program) -> tuple[Program, tuple[tuple[Any, int], ...]
     For each check its description and its number of operands; last, the name of a primitive
     inside of which a check remained, if there is one.
     """
-    inner = program.jaxpr if hasattr(program, "jaxpr") else program
+    inner = _open(program)
     checks = [eqn for eqn in inner.eqns if eqn.primitive is _check_p]
     others = [eqn for eqn in inner.eqns if eqn.primitive is not _check_p]
     stuck = next((_name(eqn) for eqn in others if _CHECK in eqn.effects), None)
-    open_program = inner.replace(
-        eqns=others,
-        outvars=[*inner.outvars, *(v for eqn in checks for v in eqn.invars)],
-        effects=inner.effects - {_CHECK},
-        debug_info=inner.debug_info.with_unknown_names(),
-    )
-    new = open_program if inner is program else program.replace(jaxpr=open_program)
+    outvars = [*inner.outvars, *(v for eqn in checks for v in eqn.invars)]
+    new = _edited(program, eqns=others, outvars=outvars, effects=inner.effects - {_CHECK})
     described = tuple((eqn.params["info"], len(eqn.invars)) for eqn in checks)
     return new, described, stuck
 
@@ -278,23 +266,19 @@ def blank(token: object, arrays: Sequence[np.ndarray]) -> list[Any]:
 
 def take_in(program: Program, tokens: Sequence[object]) -> Program:
     """The program with the constants of these tokens as further arguments."""
-    inner = program.jaxpr if hasattr(program, "jaxpr") else program
+    inner = _open(program)
     found = {eqn.params["constants"].token: eqn for eqn in inner.eqns if eqn.primitive is _blank_p}
     taken = [found[token] for token in tokens]
-    open_program = inner.replace(
-        eqns=[eqn for eqn in inner.eqns if not any(eqn is one for one in taken)],
-        invars=[*inner.invars, *(v for eqn in taken for v in eqn.outvars)],
-        debug_info=inner.debug_info.with_unknown_names(),
-    )
-    return open_program if inner is program else program.replace(jaxpr=open_program)
+    others = [eqn for eqn in inner.eqns if not any(eqn is one for one in taken)]
+    invars = [*inner.invars, *(v for eqn in taken for v in eqn.outvars)]
+    return _edited(program, eqns=others, invars=invars)
 
 
 def blanks(program: Program) -> dict[object, list[Any]]:
     """The types of the constants that can be found in a program, by their token."""
-    inner = program.jaxpr if hasattr(program, "jaxpr") else program
     return {
         eqn.params["constants"].token: [v.aval for v in eqn.outvars]
-        for eqn in inner.eqns
+        for eqn in _open(program).eqns
         if eqn.primitive is _blank_p
     }
 
@@ -344,6 +328,8 @@ def intercept(
 
 HOLDERS: dict[Any, str] = {primitives.jit_p: "jaxpr", primitives.remat_p: "jaxpr"}
 """Primitives that run one program as it is, and the parameter that holds it."""
+if hasattr(_core, "eval_jaxpr_p"):
+    HOLDERS[_core.eval_jaxpr_p] = "call_jaxpr"
 
 WITH_JVP = primitives.custom_jvp_call_p
 WITH_VJP = primitives.custom_vjp_call_p
@@ -359,6 +345,24 @@ def linear_solve_derivative(primals: Any, tangents: Any, params: Any) -> Any:
 
 
 _UNSPECIFIED: Any = _src.sharding_impls.UNSPECIFIED
+
+
+def refuse_unknown_holders(collecting: Callable[[], bool], refuse: Callable[[str], None]) -> None:
+    """Have ``refuse(name)`` called for a primitive without a hook that holds a check.
+
+    Many of these don't tell JAX of the effects of the programs that they hold: unused, they
+    would be removed together with the check.
+    """
+    plain = _core.Primitive.bind_with_trace
+
+    def bind_with_trace(self: Any, trace: Any, args: Any, avals: Any, params: Any, /) -> Any:
+        if collecting() and self is not primitives.linear_solve_p and not _is_linear(trace):
+            held = jaxprs_in_params(params)
+            if any(_CHECK in program.effects for program in held):
+                refuse(self.name)
+        return plain(self, trace, args, avals, params)
+
+    _core.Primitive.bind_with_trace = bind_with_trace
 
 
 def extend_call(primitive: Any, params: Any, program: Program, results: int) -> dict[str, Any]:
