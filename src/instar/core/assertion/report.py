@@ -100,6 +100,7 @@ def _shown(value: Any) -> Any:
         value = jax.random.key_data(value)
     array = np.asarray(value)
     if array.ndim == 0:
-        return array[()]
+        small = jnp.issubdtype(array.dtype, jnp.floating) and array.dtype.kind != "f"
+        return float(array) if small else array[()]
     text = np.array2string(array, threshold=6, edgeitems=2, separator=", ")
     return " ".join(text.split())
