@@ -41,6 +41,7 @@ pins:
 bench: $(VENV)/.ready
 	$(RUN) bench/core.py
 	$(RUN) bench/assertions.py
+	$(RUN) bench/statefunc.py
 
 clean:
 	rm -rf $(VENV) $(OLDEST) .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -10,7 +10,6 @@ import operator
 from typing import Any
 
 from instar.core.utils.jax import dataclass
-from instar.statefunc.constant import Constant
 from instar.statefunc.contract import ContractError, merged
 from instar.statefunc.node import StateFunction, as_function
 from instar.statefunc.state import State
@@ -29,12 +28,12 @@ class Add(StateFunction):
         return functools.reduce(operator.add, values)
 
     def formula(self) -> str:
-        return " + ".join(child.within(1) for child in self.children).replace(" + -", " − ")
+        return " + ".join(child.within(1) for child in self.children).replace(" + -", " - ")
 
     def derivative_rule(self, across: bool) -> StateFunction | None:
         from instar.statefunc.derivative import derivative
 
-        moving = tuple(c for c in self.children if not isinstance(c, Constant))
+        moving = tuple(c for c in self.children if c.moves)
         alike = {(c.pdepth, c.n_features) for c in moving} == {(self.pdepth, self.n_features)}
         return add(*(derivative(c, across=across) for c in moving)) if alike else None
 

@@ -1,59 +1,78 @@
-"""Elementwise functions of a function.
+"""Elementwise functions of a function, and powers.
 
-f = φ(g)
+f = φ(g),   f = g^n
 """
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
 import jax.numpy as jnp
+import numpy as np
 
 from instar.core.utils.jax import dataclass, field
+from instar.statefunc.constant import Constant, constant
 from instar.statefunc.contract import ContractError
 from instar.statefunc.node import StateFunction
+from instar.statefunc.norm import Norm
 from instar.statefunc.state import State
 
-__all__ = ["Apply", "apply", "power"]
+__all__ = ["Apply", "Power", "apply", "power"]
 
 
 @dataclass(repr=False, eq=False)
 class Apply(StateFunction):
-    """A function applied to every number; ``{}`` in ``template`` stands for what it is of."""
+    """A function applied to every number."""
 
-    function: Callable[[Any], Any] = field(static=True)
-    template: str = field(static=True)
+    call: Callable[[Any], Any] = field(static=True)
+    name: str = field(static=True)
 
     def evaluate(self, state: State) -> Any:
         values = self.child.evaluate(state)
-        result = self.function(values)
+        result = self.call(values)
         if jnp.shape(result) != values.shape:
             raise ContractError(
                 f"{self.formula()} applies an elementwise function, but it turned the shape "
                 f"{values.shape} into {jnp.shape(result)}.\n"
                 "Use function(...) with a declared contract for anything else."
             )
-        return result
+        return jnp.asarray(result).astype(values.dtype)
 
     def formula(self) -> str:
-        tight = self.template.startswith("{}")
-        return self.template.format(self.child.within(9 if tight else 0))
+        return f"{self.name}({self.child.formula()})"
+
+
+@dataclass(repr=False, eq=False)
+class Power(StateFunction):
+    """Every number to a fixed power."""
+
+    exponent: int | float = field(static=True)
+    strength = 8
+
+    def evaluate(self, state: State) -> Any:
+        return self.child.evaluate(state) ** self.exponent
+
+    def formula(self) -> str:
+        return f"{self.child.within(9)}^{self.exponent:g}"
 
 
 def apply(fn: Callable[[Any], Any], function: StateFunction, name: str | None = None) -> Apply:
     """``fn`` of every number of a function; ``name`` is what the formula calls it."""
-    name = name or getattr(fn, "__name__", "φ")
-    template = "φ({})" if name == "<lambda>" else f"{name}({{}})"
-    return Apply(function.contract, (function,), fn, template)
+    label = name or str(getattr(fn, "__name__", "φ"))
+    return Apply(function.contract, (function,), fn, "φ" if label == "<lambda>" else label)
 
 
-def power(function: StateFunction, exponent: int | float) -> Apply:
+def power(function: StateFunction, exponent: Any) -> StateFunction:
     """Every number of a function to a fixed power."""
-    return Apply(function.contract, (function,), _to_the(exponent), f"{{}}^{exponent:g}")
-
-
-@functools.cache
-def _to_the(exponent: int | float) -> Callable[[Any], Any]:
-    return lambda values: values**exponent
+    if not isinstance(exponent, int | float | np.integer | np.floating):
+        raise ContractError(
+            f"An exponent is a number, not {type(exponent).__name__}.\n"
+            "For one that depends on the state or is a parameter, use function(...)."
+        )
+    exponent = int(exponent) if exponent == int(exponent) else float(exponent)
+    if isinstance(function, Constant):
+        return constant(function.values**exponent, rank=function.rank)
+    if isinstance(function, Norm) and function.exponent * exponent in (2, 4, 6, 8):
+        return Norm(function.contract, function.children, int(function.exponent * exponent))
+    return Power(function.contract, (function,), exponent)

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 
 from instar.core.utils.jax import dataclass
 from instar.statefunc.contract import ContractError, merged
-from instar.statefunc.footprint import Buffer, Buffers, Sizes
+from instar.statefunc.footprint import Buffers, Sizes
 from instar.statefunc.node import StateFunction
 from instar.statefunc.state import State
 
@@ -35,7 +35,7 @@ class Concatenate(StateFunction):
         for child in self.children:
             found |= child.buffers(sizes, sizes.numbers(child))
             if child.stored:
-                found[child.formula()] = Buffer(sizes.numbers(child), child.given)
+                found |= child.hold("{}", sizes.numbers(child))
         return found
 
     def formula(self) -> str:
@@ -44,7 +44,7 @@ class Concatenate(StateFunction):
     def derivative_rule(self, across: bool) -> StateFunction | None:
         from instar.statefunc.derivative import derivative
 
-        if any(child.pdepth != self.pdepth for child in self.children):
+        if any(c.pdepth != self.pdepth or not c.moves for c in self.children):
             return None
         return concatenate(*(derivative(c, across=across) for c in self.children))
 

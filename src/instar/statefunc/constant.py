@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -33,8 +34,9 @@ class Constant(StateFunction):
     def formula(self) -> str:
         if self.symbol is not None:
             return self.symbol
-        if np.size(self.values) == 1 and not is_traced(self.values):
-            return f"{np.asarray(self.values).item():.4g}"
+        known = isinstance(self.values, jax.Array | np.ndarray) and not is_traced(self.values)
+        if known and self.values.size == 1:
+            return f"{np.asarray(self.values).item():.8g}"
         return "c"
 
 

@@ -25,9 +25,10 @@ from jax import lax
 
 from instar.core.utils.jax import dataclass, field
 from instar.statefunc.contract import ContractError
-from instar.statefunc.footprint import Buffer, Buffers, Sizes, multiplied, with_tangents
+from instar.statefunc.footprint import Buffers, Sizes, multiplied, with_tangents
 from instar.statefunc.node import StateFunction
 from instar.statefunc.state import Pair, Particles, State, chosen
+from instar.statefunc.tangents import along_axes, values_at
 
 __all__ = ["Derivative", "derivative"]
 
@@ -46,27 +47,11 @@ class Derivative(StateFunction):
 
     def evaluate(self, state: State) -> Any:
         if self.child.local:
-            own = self._along_axes(state, [1] * len(state.coordinates))
+            own = along_axes(self.child, state, [1] * len(state.coordinates))
             return self._on_diagonal(state, own) if self.across else own
         if self.child.pdepth == 0 and self._fewer_components_than(state):
             return self._backward(state)
         return self._particle_after_particle(state)
-
-    def _values(self, state: State, coordinates: tuple[Any, ...]) -> Any:
-        return state.whole(self.child.evaluate(state.moved(coordinates)), self.child.pdepth)
-
-    def _along_axes(self, state: State, moves: list[Any]) -> Any:
-        """How values change when the particles for which ``moves`` is 1 move along each axis."""
-        xs = state.coordinates
-
-        def along(axis: Any) -> Any:
-            shaped = axis.reshape(-1, *(1,) * (xs[0].ndim - 1))
-            tangents = (
-                jnp.broadcast_to(shaped * move, x.shape) for x, move in zip(xs, moves, strict=True)
-            )
-            return jax.jvp(lambda *new: self._values(state, new), xs, tuple(tangents))[1]
-
-        return jax.vmap(along, out_axes=self.child.rank)(jnp.eye(self.dim, dtype=state.dtype))
 
     def _on_diagonal(self, state: State, own: Any) -> Any:
         """(…, P, …) as the diagonal of (…, P, P, …)."""
@@ -81,7 +66,7 @@ class Derivative(StateFunction):
         return in_systems or math.prod(self.child.contract.components) <= coordinates
 
     def _backward(self, state: State) -> Any:
-        values, pull = jax.vjp(lambda *new: self._values(state, new), *state.coordinates)
+        values, pull = jax.vjp(lambda *new: values_at(self.child, state, new), *state.coordinates)
         shape = self.child.contract.components
         trailing = values.ndim - len(shape)
         basis = jnp.eye(math.prod(shape), dtype=values.dtype)
@@ -99,7 +84,7 @@ class Derivative(StateFunction):
         n, pdepth = state.trailing(1)[0], self.child.pdepth
 
         def by(j: Any, moves: list[Any]) -> Any:
-            column = self._along_axes(state, moves)
+            column = along_axes(self.child, state, moves)
             if self.across:
                 return column
             return jnp.take(column, j, components)
@@ -109,7 +94,8 @@ class Derivative(StateFunction):
         else:
             self._refuse_many_systems(state)
             each = jnp.eye(n, dtype=state.dtype).reshape(n, 1, n, *(1,) * len(state.points))
-            columns = lax.map(lambda j: by(j, [jnp.take(each, j, 0)]), jnp.arange(n))
+            step = jax.checkpoint(lambda j: by(j, [jnp.take(each, j, 0)]))
+            columns = lax.map(step, jnp.arange(n))
         return jnp.moveaxis(columns, 0, components + (pdepth if self.across else 0))
 
     def _refuse_many_systems(self, state: State) -> None:
@@ -128,8 +114,14 @@ class Derivative(StateFunction):
             again = 3 if sizes.grad else 1  # a gradient of a gradient
             return multiplied(self.child.buffers(back, numbers), components * again)
         inside = dataclasses.replace(sizes, differentiated=True)
-        found = with_tangents(self.child.buffers(inside, numbers), dim)
-        return found | {self.formula(): Buffer(2 * sizes.numbers(self))} if sizes.grad else found
+        found = self.child.buffers(inside, numbers)
+        if self.child.local:
+            found = with_tangents(found, dim)
+        else:  # one column after the other; on the way back all of them
+            columns = 2 * sizes.particles if sizes.grad else 1
+            found = with_tangents(found, 2 * dim)
+            found |= self.hold("columns of {}", columns * (1 + dim) * numbers)
+        return found | self.hold("{}", 2 * sizes.numbers(self)) if sizes.grad else found
 
     def formula(self) -> str:
         if self.child.pdepth == 0 and not self.across:
@@ -145,7 +137,7 @@ def derivative(function: StateFunction, *, across: bool = False) -> StateFunctio
     position of every particle. Of a value per system it is that by every particle.
     """
     contract = function.contract
-    if contract.on_particles is None or contract.dim is None:
+    if not function.moves:
         raise ContractError(f"{function.formula()} does not depend on positions.")
     if contract.on_particles and contract.pdepth == 0:
         across = True

@@ -30,6 +30,9 @@ __all__ = ["Edges"]
 class Edges:
     """Pairs of particles, one row each.
 
+    That edges said to be in rows are in rows is checked where they are known; inside compiled
+    code it is a runtime check, which only `with_runtime_assertions` (or `advance`) reports.
+
     ``shifts`` (Å), where given, are added to the position of the second particle: with them an
     edge reaches a periodic image.
     """
@@ -80,7 +83,9 @@ class Edges:
         first, second = entries[..., 0], entries[..., 1]
         expected = first == row
         if self.complete:
-            expected &= (second == column) | (second >= self.particles) | (second < 0)
+            own_image = self.shifts is not None  # without a shift no particle meets itself
+            free = (second >= self.particles) | (second < 0)
+            expected = expected & (free | (second == column) & (own_image | (row != column)))
         return expected
 
     def assert_in_rows(self) -> None:
@@ -107,14 +112,18 @@ class Edges:
         An entry out of bounds (as large as the number of particles) is no neighbor. ``shifts``
         has one vector per entry.
         """
+        shape = np.shape(neighbors)
+        if len(shape) < 2:
+            raise ValueError(
+                f"A matrix of neighbors has a row for each particle, not the shape {shape}."
+            )
+        *batch, particles, width = shape
         xp = jnp if is_traced(neighbors) else np
-        neighbors = xp.asarray(neighbors)
-        particles, width = neighbors.shape
-        first = np.repeat(np.arange(particles, dtype=np.int32), width)
-        pairs = _stack([first, neighbors.reshape(-1)])
+        first = np.broadcast_to(np.arange(particles, dtype=np.int32)[:, None], shape)
+        pairs = _stack([first, xp.asarray(neighbors)]).reshape(*batch, particles * width, 2)
         index = Index.integer(pairs, n=particles, label=ParticleId)
         if shifts is not None:
-            shifts = shifts.reshape(particles * width, -1)
+            shifts = shifts.reshape(*batch, particles * width, shifts.shape[-1])
         return Edges(index, shifts, per_particle=width)
 
     @staticmethod
@@ -146,4 +155,6 @@ class Edges:
 
 def _stack(columns: list[Any]) -> Any:
     xp = jnp if any(is_traced(column) for column in columns) else np
-    return xp.stack([xp.asarray(column, np.int32) for column in columns], axis=-1)
+    arrays = [xp.asarray(column) for column in columns]
+    wide = max((a.dtype for a in arrays), key=lambda dtype: dtype.itemsize)
+    return xp.stack([a.astype(wide) if a.dtype.kind in "iu" else a for a in arrays], axis=-1)

@@ -18,6 +18,7 @@ import jax.numpy as jnp
 
 from instar.core.utils.jax import dataclass, field
 from instar.statefunc.contract import ContractError, merged
+from instar.statefunc.footprint import Buffers, Sizes
 from instar.statefunc.node import StateFunction
 from instar.statefunc.state import State, sum_of_axes
 
@@ -51,6 +52,15 @@ class Einsum(StateFunction):
         first, others = len(letters), len(self.children) - 1
         before, after = range(first, first + place), range(first + place + 1, first + others + 1)
         return jnp.expand_dims(values, (*before, *after))
+
+    def buffers(self, sizes: Sizes, loop: int) -> Buffers:
+        """Tensors of many components are written down before they are summed over."""
+        found = super().buffers(sizes, loop)
+        inputs, output = self.subscripts.split("->")
+        if set(inputs) - {",", *output} and not sizes.grad:
+            for child in self.children:
+                found |= child.hold("{}", sizes.numbers(child)) if child.rank > 1 else {}
+        return found
 
     def formula(self) -> str:
         parts = ", ".join(child.formula() for child in self.children)

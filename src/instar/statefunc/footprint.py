@@ -16,27 +16,29 @@ held against the compiler's own figures in ``bench/statefunc.py``.
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Literal, NamedTuple
+import operator
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from instar.statefunc.memhint import SampleMeta, output_elems_per_sample
 
 if TYPE_CHECKING:
     from instar.statefunc.node import StateFunction
 
-__all__ = ["Buffer", "Buffers", "Sizes", "kept", "sizes_of", "with_tangents"]
+__all__ = ["Buffer", "Buffers", "Sizes", "kept", "multiplied", "sizes_of", "with_tangents"]
 
 type Layout = Literal["list", "rows", "all"]
 
 
 class Buffer(NamedTuple):
-    """So many numbers; ``given`` if they are part of the sample, not computed."""
+    """So many numbers that hold ``what``; ``given`` if they are part of the sample."""
 
+    what: str
     numbers: int
     given: bool = False
 
 
-type Buffers = dict[str, Buffer]
-"""What is held for one sample, by the formula of what it holds: the same thing only once."""
+type Buffers = dict[Any, Buffer]
+"""What is held for one sample, each thing once: the key tells things apart."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,7 +64,7 @@ def sizes_of(particle_size: int | None, mode: str, sample: SampleMeta | None) ->
     """What is known; unknown edges are assumed to join every particle with every other."""
     meta = sample or SampleMeta()
     particles = particle_size if particle_size is not None else meta.P
-    particles = 1 if particles is None else particles
+    particles = 1 if particles is None else operator.index(particles)
     edges = particles * (particles - 1) if meta.E is None else meta.E
     return Sizes(particles, edges, meta.layout or "list", mode == "grad")
 
@@ -77,8 +79,7 @@ def kept(function: StateFunction, sizes: Sizes, loop: int) -> Buffers:
         if sizes.grad:
             found |= child.buffers(sizes, numbers)
         elif child.stored or numbers < loop:
-            found |= {child.formula(): Buffer(numbers, child.given)}
-            found |= child.buffers(sizes, numbers)
+            found |= child.hold("{}", numbers) | child.buffers(sizes, numbers)
         else:
             found |= child.buffers(sizes, loop)
     return found
@@ -87,11 +88,11 @@ def kept(function: StateFunction, sizes: Sizes, loop: int) -> Buffers:
 def with_tangents(found: Buffers, directions: int) -> Buffers:
     """The same with tangents in so many directions beside everything that is computed."""
     return {
-        name: buffer if buffer.given else Buffer(buffer.numbers * (1 + directions))
-        for name, buffer in found.items()
+        key: b if b.given else b._replace(numbers=b.numbers * (1 + directions))
+        for key, b in found.items()
     }
 
 
 def multiplied(found: Buffers, factor: int) -> Buffers:
     """The same for ``factor`` times as many."""
-    return {name: Buffer(b.numbers * factor, b.given) for name, b in found.items()}
+    return {key: b._replace(numbers=b.numbers * factor) for key, b in found.items()}

@@ -14,7 +14,7 @@ import numpy as np
 
 from instar.core.utils.jax import dataclass
 from instar.statefunc.contract import ContractError
-from instar.statefunc.footprint import Buffer, Buffers, Sizes
+from instar.statefunc.footprint import Buffers, Sizes
 from instar.statefunc.node import StateFunction
 from instar.statefunc.parameters import as_parameter
 from instar.statefunc.state import State
@@ -38,8 +38,8 @@ class Fourier(StateFunction):
 
     def buffers(self, sizes: Sizes, loop: int) -> Buffers:
         """The phases are the result of a matrix product, and so written down."""
-        phases = Buffer(sizes.numbers(self) // 2)
-        return super().buffers(sizes, loop) | {f"qₖ·{self.child.within(2)}": phases}
+        phases = self.hold("the phases of {}", sizes.numbers(self) // 2)
+        return super().buffers(sizes, loop) | phases
 
     def formula(self) -> str:
         return f"exp(i qₖ·{self.child.within(2)})"

@@ -12,7 +12,7 @@ import numpy as np
 
 from instar.core.utils.jax import dataclass
 from instar.statefunc.contract import ContractError
-from instar.statefunc.footprint import Buffer, Buffers, Sizes
+from instar.statefunc.footprint import Buffers, Sizes
 from instar.statefunc.node import StateFunction
 from instar.statefunc.parameters import as_parameter
 from instar.statefunc.state import State
@@ -41,11 +41,11 @@ class LinearCombination(StateFunction):
         """
         found, numbers = super().buffers(sizes, loop), sizes.numbers(self.child)
         if sizes.grad:
-            return found | {f"{self.child.formula()} and back": Buffer(2 * numbers)}
-        return found | {self.child.formula(): Buffer(numbers)}
+            return found | self.child.hold("{} and back", 2 * numbers)
+        return found | self.child.hold("{}", numbers)
 
     def formula(self) -> str:
-        return f"Σₖ wₖ {self.child.within(2)}ₖ"
+        return f"Σₖ wₖ·({self.child.formula()})ₖ"
 
     def derivative_rule(self, across: bool) -> StateFunction | None:
         from instar.statefunc.derivative import derivative

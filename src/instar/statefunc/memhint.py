@@ -87,9 +87,9 @@ class SampleMeta:
 
 
 def _particles_of(x: Any) -> int | None:
-    shape = () if x is None else np.shape(x)
-    holds_particles = len(shape) >= 2 and 1 <= shape[-1] <= LARGEST_SPACE
-    return shape[-2] if holds_particles else None
+    shape: tuple[int, ...] = () if x is None else tuple(np.shape(x))
+    *_, particles, dim = (None, 0, *shape)
+    return particles if len(shape) >= 2 and 1 <= dim <= LARGEST_SPACE else None
 
 
 def itemsize_of(dtype: Any) -> int:
@@ -102,7 +102,7 @@ def output_elems_per_sample(node: Any, *, particle_size: int | None) -> int:
     rank, dim, features = _get(node, "rank"), getattr(node, "dim", None), _get(node, "n_features")
     if features <= 0 or (rank > 0 and dim is None):
         return 0
-    particles = 1 if particle_size is None else particle_size
+    particles = 1 if particle_size is None else int(particle_size)
     return (dim or 1) ** rank * particles ** _get(node, "pdepth") * features
 
 

@@ -18,7 +18,7 @@ from instar.core.utils.jax import dataclass, field
 from instar.statefunc.constant import unit_vectors
 from instar.statefunc.contract import ContractError
 from instar.statefunc.einsum import einsum
-from instar.statefunc.footprint import Buffer, Buffers, Sizes
+from instar.statefunc.footprint import Buffers, Sizes
 from instar.statefunc.node import StateFunction
 from instar.statefunc.state import State
 
@@ -42,7 +42,7 @@ class Monomials(StateFunction):
         """In derivatives the monomials of lower order are written down, with their tangents."""
         found = super().buffers(sizes, loop)
         if sizes.differentiated and not sizes.grad:
-            found[f"steps to {self.formula()}"] = Buffer(sizes.numbers(self))
+            found |= self.hold("steps to {}", sizes.numbers(self))
         return found
 
     def formula(self) -> str:

@@ -12,7 +12,6 @@ from typing import Any
 import jax.numpy as jnp
 
 from instar.core.utils.jax import dataclass
-from instar.statefunc.constant import Constant
 from instar.statefunc.contract import ContractError, merged
 from instar.statefunc.footprint import Buffers, Sizes, kept
 from instar.statefunc.node import StateFunction, as_function
@@ -41,13 +40,14 @@ class Multiply(StateFunction):
 
     def formula(self) -> str:
         first, *others = (child.within(2) for child in self.children)
-        sign = "-" if first == "-1" else f"{first}·"
-        return sign + "·".join(others)
+        if first == "-1" and others:
+            return "-" + "·".join(others)
+        return "·".join([first, *others])
 
     def derivative_rule(self, across: bool) -> StateFunction | None:
         from instar.statefunc.derivative import derivative
 
-        fixed = tuple(c for c in self.children if isinstance(c, Constant) and c.rank == 0)
+        fixed = [c for c in self.children if c.contract.on_particles is None and c.rank == 0]
         moving = [c for c in self.children if c not in fixed]
         if len(moving) != 1 or moving[0].n_features != self.n_features:
             return None

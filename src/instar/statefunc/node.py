@@ -40,6 +40,9 @@ class StateFunction(abc.ABC):
     contract: Contract = field(static=True)
     children: tuple[StateFunction, ...]
 
+    __array_ufunc__ = None  # NumPy leaves arithmetic to this class
+    __iter__ = None  # features are taken with f[a:b]
+
     strength: ClassVar[int] = 9
     """How tightly the formula holds together: 1 a sum, 2 a product, 9 a name."""
     stored: ClassVar[bool] = False
@@ -91,7 +94,7 @@ class StateFunction(abc.ABC):
         found = kept(self, sizes, loop)
         if sizes.grad:
             steps = max(1, self.steps // 2) if sizes.differentiated else self.steps
-            found[self.formula()] = Buffer(2 * steps * sizes.numbers(self), self.given)
+            found |= self.hold("{}", 2 * steps * sizes.numbers(self))
         return found
 
     @abc.abstractmethod
@@ -103,6 +106,11 @@ class StateFunction(abc.ABC):
         """Whether a particle's value depends on no other particle."""
         return self.pointwise and all(child.local for child in self.children)
 
+    @property
+    def moves(self) -> bool:
+        """Whether positions can have a part in it."""
+        return self.dim is not None and self.contract.on_particles is not None
+
     def derivative_rule(self, across: bool) -> StateFunction | None:
         """The derivative with respect to positions as an expression, None if there is no rule."""
         return None
@@ -110,7 +118,11 @@ class StateFunction(abc.ABC):
     # Evaluation ---------------------------------------------------------------------------
 
     def __call__(self, sample: Sample | Array) -> Array:
-        """The value for a sample, a batch of samples, or positions alone."""
+        """The value for a sample, a batch of samples, or positions alone.
+
+        Checks on edges that are only known inside compiled code are runtime checks: wrap the
+        call with `with_runtime_assertions` to see them.
+        """
         if not isinstance(sample, Sample):
             sample = Sample(jnp.asarray(sample))
         shape, on_particles = sample.positions.shape, self.contract.on_particles
@@ -162,12 +174,12 @@ class StateFunction(abc.ABC):
     def __rtruediv__(self, other: Any) -> StateFunction:
         return other * self**-1
 
-    def __pow__(self, exponent: int | float) -> StateFunction:
+    def __pow__(self, exponent: Any) -> StateFunction:
         from instar.statefunc.apply import power
 
         return power(self, exponent)
 
-    def __getitem__(self, features: int | slice) -> Slice:
+    def __getitem__(self, features: Any) -> Slice:
         from instar.statefunc.slice import features_of
 
         return features_of(self, features)
@@ -217,8 +229,22 @@ class StateFunction(abc.ABC):
         own = sizes.numbers(self)
         found = self.buffers(sizes, own)
         if mode == "forward":
-            found |= {self.formula(): Buffer(self.copies(sizes) * own)}
-        return {name: b.numbers * itemsize_of(dtype) for name, b in found.items()}
+            found |= self.hold("{}", self.copies(sizes) * own)
+        size, held = itemsize_of(dtype), {}
+        for buffer in found.values():
+            held[buffer.what] = held.get(buffer.what, 0) + size * buffer.numbers
+        return held
+
+    def hold(self, what: str, numbers: int) -> Buffers:
+        """A buffer of this function; ``{}`` in ``what`` stands for its formula."""
+        return {
+            (what, *self.identity): Buffer(what.replace("{}", self.formula()), numbers, self.given)
+        }
+
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        """Equal for functions that compute the same: of one structure, with the same parameters."""
+        return jax.tree.structure(self), tuple(id(leaf) for leaf in jax.tree.leaves(self))
 
     def copies(self, sizes: Sizes) -> int:
         """How often the value of the whole expression is held.

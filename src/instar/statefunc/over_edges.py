@@ -11,7 +11,7 @@ from instar.statefunc.footprint import Buffer, Buffers, Sizes, multiplied
 from instar.statefunc.memhint import SampleMeta
 from instar.statefunc.node import StateFunction
 from instar.statefunc.separation import Separation
-from instar.statefunc.state import Particles, State
+from instar.statefunc.state import Pair, Particles, State
 
 __all__ = ["OverEdges", "depends_on_separation_only"]
 
@@ -23,7 +23,6 @@ class OverEdges(StateFunction):
     chunk: int | None = field(static=True)
     pointwise = False
     stored = True
-    strength = 2
 
     def chunked(self, chunk: int | None) -> OverEdges:
         """The same function, evaluated on so many edges at a time; None for all at once."""
@@ -70,6 +69,11 @@ class OverEdges(StateFunction):
 
     def with_edges(self, state: State) -> Particles:
         """The state of many particles with edges, which this function needs."""
+        if isinstance(state, Pair):
+            raise ContractError(
+                f"{self.formula()} is a sum over pairs within a sum over pairs.\n"
+                "Evaluate the inner one first, and give it as a column of the sample."
+            )
         if not isinstance(state, Particles) or state.edges is None:
             raise ContractError(
                 f"{self.formula()} is a sum over pairs, but the sample has no edges.\n"
@@ -83,16 +87,37 @@ class OverEdges(StateFunction):
         Between all pairs nothing is gathered: what is given is read where it is needed, except
         for a separation that is used in several places.
         """
-        gathered = sizes.grad or sizes.layout != "all" or _uses_of_separation(self.child) > 1
-        held = {
-            f"{name} per pair": buffer
-            for name, buffer in multiplied(found, self._at_a_time(sizes)).items()
+        gathered = sizes.layout != "all" or self.uses_of_separation() > 1
+        gathered |= sizes.grad and self.chunk is not None
+        held: Buffers = {
+            (key, self.identity if sizes.grad else self.chunk): buffer._replace(
+                what=f"{buffer.what} per pair"
+            )
+            for key, buffer in multiplied(found, self._at_a_time(sizes)).items()
             if gathered or not buffer.given
         }
-        held["x"] = Buffer(sizes.particles * (self.dim or 1), given=True)
+        held["x"] = Buffer("x", sizes.particles * (self.dim or 1), given=True)
+        held |= self.hold("a typical pair of {}", 8 * (self.dim or 1))
         if sizes.grad or self.chunk is not None:
-            held["sums"] = Buffer(sizes.numbers(self) * (2 if sizes.grad else 1))
+            held |= self.hold("sums of {}", sizes.numbers(self) * (2 if sizes.grad else 1))
         return held
+
+    def uses_of_separation(self) -> int:
+        """How many different functions of the separation the terms are made of."""
+        from instar.statefunc.derivative import Derivative
+
+        users: set[Any] = set()
+
+        def visit(node: StateFunction) -> None:
+            if isinstance(node, Derivative):  # uses it on the way there and back
+                users.update({node.identity, node.child.identity})
+            for child in node.children:
+                if isinstance(child, Separation):
+                    users.add(node.identity)
+                visit(child)
+
+        visit(self.child)
+        return len(users)
 
     def _at_a_time(self, sizes: Sizes) -> int:
         """Edges that are evaluated together: whole rows, where edges are in rows."""
@@ -107,21 +132,3 @@ def depends_on_separation_only(function: StateFunction) -> bool:
     if not function.children:
         return isinstance(function, Separation) or function.contract.on_particles is None
     return all(depends_on_separation_only(child) for child in function.children)
-
-
-def _uses_of_separation(function: StateFunction) -> int:
-    """How many different functions of the separation a function is made of."""
-    from instar.statefunc.derivative import Derivative
-
-    users: set[str] = set()
-
-    def visit(node: StateFunction) -> None:
-        if isinstance(node, Derivative):  # uses it on the way there and back
-            users.update({node.formula(), node.child.formula()})
-        for child in node.children:
-            if isinstance(child, Separation):
-                users.add(node.formula())
-            visit(child)
-
-    visit(function)
-    return len(users)

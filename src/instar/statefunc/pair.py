@@ -15,7 +15,7 @@ import jax.numpy as jnp
 
 from instar.core.utils.jax import dataclass, field
 from instar.statefunc.contract import ContractError
-from instar.statefunc.footprint import Buffer, Buffers, Sizes
+from instar.statefunc.footprint import Buffers, Sizes
 from instar.statefunc.node import StateFunction
 from instar.statefunc.over_edges import OverEdges
 from instar.statefunc.pairing import Block, sum_over_edges
@@ -56,11 +56,11 @@ class PairSum(OverEdges):
         edge = sizes.of_pair()
         found = self.child.buffers(edge, edge.numbers(self.child))
         if not sizes.grad:
-            found[self.child.formula()] = Buffer(edge.numbers(self.child))
+            found |= self.child.hold("{}", edge.numbers(self.child))
         return self.over_edges(found, sizes)
 
     def formula(self) -> str:
-        return f"Σ{'ⱼ' if self.to == 'particle' else 'ᵢⱼ'} {self.child.within(2)}"
+        return f"Σ{'ⱼ' if self.to == 'particle' else 'ᵢⱼ'}({self.child.formula()})"
 
     def derivative_rule(self, across: bool) -> StateFunction | None:
         from instar.statefunc.pair_derivative import PairDerivative

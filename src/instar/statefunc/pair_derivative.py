@@ -11,14 +11,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 
 from instar.core.utils.jax import dataclass, field
-from instar.statefunc.footprint import Buffer, Buffers, Sizes, with_tangents
+from instar.statefunc.footprint import Buffers, Sizes, with_tangents
 from instar.statefunc.over_edges import OverEdges, depends_on_separation_only
 from instar.statefunc.pairing import Block, sum_over_edges
-from instar.statefunc.state import Pair, State, chosen
+from instar.statefunc.state import State, chosen
+from instar.statefunc.tangents import along_axes
 
 __all__ = ["PairDerivative"]
 
@@ -47,26 +47,11 @@ class PairDerivative(OverEdges):
         """By the first particle, which moves the second too where both are the same."""
         same = block.pair.same
         carried = 0 if same is None else same.astype(block.pair.dtype)[None, None]
-        return self._along_axes(block.pair, (1, carried))
+        return along_axes(self.child, block.pair, (1, carried))
 
     def _by_each(self, block: Block) -> tuple[Any, Any]:
-        return self._along_axes(block.pair, (1, 0)), self._along_axes(block.pair, (0, 1))
-
-    def _along_axes(self, pair: Pair, moves: tuple[Any, Any]) -> Any:
-        """How values change when the ends for which ``moves`` is 1 move along each axis."""
-        xs = pair.coordinates
-
-        def values(*coordinates: Any) -> Any:
-            return pair.whole(self.child.evaluate(pair.moved(coordinates)), 0)
-
-        def along(axis: Any) -> Any:
-            shaped = axis.reshape(-1, *(1,) * (xs[0].ndim - 1))
-            tangents = (
-                jnp.broadcast_to(shaped * m, x.shape) for x, m in zip(xs, moves, strict=True)
-            )
-            return jax.jvp(values, xs, tuple(tangents))[1]
-
-        return jax.vmap(along, out_axes=self.child.rank)(jnp.eye(self.dim, dtype=pair.dtype))
+        by_first, by_second = (along_axes(self.child, block.pair, k) for k in ((1, 0), (0, 1)))
+        return by_first, by_second
 
     def buffers(self, sizes: Sizes, loop: int) -> Buffers:
         """What one edge holds, with its tangents, for as many edges as are evaluated at a time."""
@@ -76,10 +61,17 @@ class PairDerivative(OverEdges):
         # of a function of the separation, tangents by one end are minus those by the other
         different = ends if sizes.grad or not depends_on_separation_only(self.child) else 1
         found = self.child.buffers(edge, numbers)
-        found = with_tangents(found, dim * different * (2 if sizes.grad else 1))
-        if sizes.grad or not self._in_place(sizes):
-            found[f"∂({self.child.formula()})"] = Buffer(dim * ends * numbers)
+        if sizes.grad:
+            found = with_tangents(found, 2 * dim * different)
+        elif not self._in_place(sizes):
+            found = with_tangents(found, dim * different) | self.child.hold("{}", numbers)
+        terms = dim * numbers * (1 if self._in_place(sizes) and not sizes.grad else ends)
+        found |= self.hold("the terms of {}", terms)
         return self.over_edges(found, sizes)
+
+    def uses_of_separation(self) -> int:
+        """Every derivative of a function of the separation uses it once more."""
+        return 1 + super().uses_of_separation()
 
     def copies(self, sizes: Sizes) -> int:
         """Between all pairs the derivatives are computed where they are returned."""
@@ -89,7 +81,7 @@ class PairDerivative(OverEdges):
         return self.across and sizes.layout == "all" and self.chunk is None
 
     def formula(self) -> str:
-        return f"∂(Σⱼ {self.child.within(2)})ᵢ/∂x{'ⱼ' if self.across else 'ᵢ'}"
+        return f"∂(Σⱼ({self.child.formula()}))ᵢ/∂x{'ⱼ' if self.across else 'ᵢ'}"
 
 
 def _onto_matrix(total: tuple[Any, Any], block: Block, values: tuple[Any, Any]) -> Any:

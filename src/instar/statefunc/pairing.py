@@ -14,9 +14,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from instar.core.assertion import runtime_assert
 from instar.core.utils.jax import dataclass, field
 from instar.statefunc.edges import Edges
-from instar.statefunc.state import Pair, Particles, chosen
+from instar.statefunc.state import SAFE, Pair, Particles, chosen
 
 __all__ = ["Block", "sum_over_edges"]
 
@@ -72,9 +73,12 @@ def sum_over_edges(
     edges = state.edges
     assert edges is not None
     edges.assert_in_rows()
+    _assert_within_systems(state, edges)
+    if len(edges) == 0:
+        return start
     width = edges.per_particle or 1
-    units = len(edges) // max(width, 1)
-    per_step = units if chunk is None else max(1, chunk // max(width, 1))
+    units = len(edges) // width
+    per_step = units if chunk is None else max(1, chunk // width)
 
     def step(total: Any, unit: Any) -> tuple[Any, None]:
         block = _block(state, edges, unit, units)
@@ -109,37 +113,71 @@ def _gathered(
     state: Particles, edges: Edges, first: Any, second: Any, valid: Any, shifts: Any, all_: bool
 ) -> Block:
     """Both ends of the edges."""
-    rows = edges.per_particle is not None
-    complete = edges.complete
+    rows, complete = edges.per_particle is not None, edges.complete
 
-    def end(k: int) -> Particles:
-        def gather(values: Any) -> Any:
-            if k == 0 and rows:
-                values = values if all_ else jnp.take(values, first, -1, mode="clip")
-                ends = values[..., :, None]
-            elif complete:
-                ends = values[..., None, :]
-            else:
-                ends = jnp.take(values, (first, second)[k], -1, mode="clip")
-            whole = jnp.broadcast_to(ends, (*values.shape[:-1], *valid.shape))
-            return jnp.expand_dims(whole, -1 - valid.ndim)
-
-        gathered = {name: gather(values) for name, values in state.columns.items()}
-        return Particles(gathered, particles=1, points=valid.shape)
+    def gather(values: Any, k: int) -> Any:
+        if k == 0 and rows:
+            values = values if all_ else jnp.take(values, first, -1, mode="clip")
+            ends = values[..., :, None]
+        elif complete:
+            ends = values[..., None, :]
+        else:
+            ends = jnp.take(values, (first, second)[k], -1, mode="clip")
+        whole = jnp.broadcast_to(ends, (*values.shape[:-1], *valid.shape))
+        return jnp.expand_dims(whole, -1 - valid.ndim)
 
     if state.mask is not None:
-        ends = (end_mask(state.mask, first, rows), jnp.take(state.mask, second, mode="clip"))
-        valid = valid & ends[0] & ends[1]
-    shift = None if shifts is None else jnp.moveaxis(shifts, -1, 0)
-    same = None if complete else (first[:, None] if rows else first) == second
-    pair = Pair.between((end(0), end(1)), valid, shift, same)
+        there = [jnp.take(state.mask, end, mode="clip") for end in (first, second)]
+        valid = valid & there[1] & (there[0][:, None] if rows else there[0])
+    if shifts is not None:
+        shifts = jnp.moveaxis(shifts, -1, 0).astype(state.dtype)
+    ends = [
+        Particles(
+            {name: gather(v, k) for name, v in state.columns.items()},
+            particles=1,
+            points=valid.shape,
+        )
+        for k in (0, 1)
+    ]
+    same = (first[:, None] if rows else first) == second
+    pair = Pair.between(
+        (ends[0], ends[1]),
+        valid,
+        shifts,
+        None if complete and shifts is None else same,
+        _typical_pair(state, first, second, valid, shifts),
+        not complete,
+    )
     return Block(pair, first, second, valid, rows, complete, all_)
 
 
-def end_mask(mask: Any, first: Any, rows: bool) -> Any:
-    """Whether the first particle of each edge is there."""
-    there = jnp.take(mask, first, mode="clip")
-    return there[:, None] if rows else there
+def _typical_pair(
+    state: Particles, first: Any, second: Any, valid: Any, shifts: Any
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The columns of both ends of one edge that is a pair, and how far they are apart."""
+    place = jnp.argmax(valid.reshape(-1))
+    numbers = first[place // (second.size // first.size)], second.reshape(-1)[place]
+    points = (1,) * valid.ndim
+
+    def column(values: Any, k: int) -> Any:
+        found = lax.stop_gradient(jnp.take(values, numbers[k], -1, mode="clip"))
+        return found.reshape(*found.shape, 1, *points)
+
+    ends = [{name: column(v, k) for name, v in state.columns.items()} for k in (0, 1)]
+    apart = (ends[1]["positions"] - ends[0]["positions"])[:, 0]
+    if shifts is not None:
+        apart = apart + shifts.reshape(len(shifts), -1)[:, place].reshape(apart.shape)
+    ends[1]["apart"] = jnp.where(jnp.any(valid), apart, jnp.array(SAFE, apart.dtype))
+    return lax.optimization_barrier((ends[0], ends[1]))  # looked up once, not in every loop
+
+
+def _assert_within_systems(state: Particles, edges: Edges) -> None:
+    if state.system is not None:
+        ends = jnp.take(state.system.indices, edges.indices.indices, mode="clip")
+        there = _in_bounds(edges.indices.indices, state).all(-1)
+        runtime_assert(
+            jnp.all((ends[..., 0] == ends[..., 1]) | ~there), "An edge joins two systems."
+        )
 
 
 def _in_bounds(entries: Any, state: Particles) -> Any:

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 from instar.core.utils.jax import dataclass, field
 from instar.statefunc.contract import ContractError
 from instar.statefunc.node import StateFunction
+from instar.statefunc.separation import require_pair
 from instar.statefunc.state import State
 
 __all__ = ["AtParticle", "first", "second"]
@@ -26,6 +27,7 @@ class AtParticle(StateFunction):
 
     def evaluate(self, state: State) -> Any:
         axis = self.rank + 1
+        require_pair(self, state)
         if self.child.local:
             return self.child.evaluate(state.particle(self.k)).squeeze(axis)
         return jnp.take(state.whole(self.child.evaluate(state), 1), self.k, axis)

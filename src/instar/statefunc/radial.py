@@ -17,7 +17,7 @@ import jax.numpy as jnp
 
 from instar.core.utils.jax import dataclass
 from instar.statefunc.contract import ContractError
-from instar.statefunc.footprint import Buffer, Buffers, Sizes
+from instar.statefunc.footprint import Buffers, Sizes
 from instar.statefunc.node import StateFunction
 from instar.statefunc.parameters import as_parameter
 from instar.statefunc.state import State
@@ -45,7 +45,7 @@ class Gaussians(StateFunction):
         return super().buffers(sizes, loop) | _envelope_buffers(self, sizes)
 
     def formula(self) -> str:
-        return f"exp(−({self.child.formula()}−cₖ)²/2w²)" + _envelope_formula(self)
+        return f"exp(-({self.child.within(9)} - cₖ)²/2w²)" + _envelope_formula(self)
 
 
 @dataclass(repr=False, eq=False)
@@ -67,12 +67,12 @@ class Bessel(StateFunction):
 
     def buffers(self, sizes: Sizes, loop: int) -> Buffers:
         """The sine, and its quotient by the distance, are written down."""
-        waves = Buffer(2 * sizes.numbers(self))
+        waves = self.hold("the waves of {}", 2 * sizes.numbers(self))
         found = super().buffers(sizes, loop) | _envelope_buffers(self, sizes)
-        return found if sizes.grad else found | {f"sin(kπ{self.child.formula()}/R)": waves}
+        return found if sizes.grad else found | waves
 
     def formula(self) -> str:
-        r = self.child.formula()
+        r = self.child.within(9)
         return f"√(2/R)·sin(kπ{r}/R)/{r}" + _envelope_formula(self)
 
 
@@ -86,7 +86,7 @@ def _envelope(r: Any, cutoff: Any) -> Any:
 def _envelope_buffers(function: Gaussians | Bessel, sizes: Sizes) -> Buffers:
     if function.cutoff is None:
         return {}
-    return {f"h({function.child.formula()})": Buffer(2 * sizes.numbers(function.child))}
+    return function.hold("the cutoff of {}", 2 * sizes.numbers(function.child))
 
 
 def _envelope_formula(function: Gaussians | Bessel) -> str:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-import jax
+import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from instar.core.data import Buffered, Index, Table
 from instar.core.typing import HasPositions, ParticleId, SystemId
-from instar.core.utils.jax import dataclass, field
+from instar.core.utils.jax import dataclass, field, is_traced
 from instar.statefunc.edges import Edges
 from instar.statefunc.memhint import SampleMeta
 
 __all__ = ["Sample"]
+
+KNOWN = ("positions", "velocities", "mask", "edges", "system")
 
 
 @dataclass
@@ -45,22 +49,14 @@ class Sample:
         x = self.positions.shape
         if len(x) < 1:
             raise ValueError("Positions have at least one axis, that of space: (particles, dim).")
-        if self.velocities is not None and self.velocities.shape != x:
-            raise ValueError(
-                f"Positions have the shape {x}, velocities {self.velocities.shape}.\n"
-                "Both are (..., particles, dim)."
-            )
+        if not jnp.issubdtype(self.positions.dtype, jnp.floating):
+            raise ValueError(f"Positions are floating-point numbers, not {self.positions.dtype}.")
+        self._check_columns()
         if self.mask is not None:
             self._check_leading("mask", self.mask.shape, 1)
             if self.mask.dtype != bool:
                 raise ValueError(
                     f"A mask is True for particles that are there, not of {self.mask.dtype}."
-                )
-        for name, values in self.columns.items():
-            if values.shape[: len(x) - 1] != x[:-1]:
-                raise ValueError(
-                    f"Positions have the shape {x}, column {name!r} {values.shape}.\n"
-                    f"A column has one row per particle: it starts with {x[:-1]}."
                 )
         if self.system is not None:
             self._check_leading("system", self.system.shape, 1)
@@ -72,6 +68,22 @@ class Sample:
         if self.edges is not None:
             self._check_edges(self.edges)
 
+    def _check_columns(self) -> None:
+        x = self.positions.shape
+        if self.velocities is not None and self.velocities.shape != x:
+            raise ValueError(
+                f"Positions have the shape {x}, velocities {self.velocities.shape}.\n"
+                "Both are (..., particles, dim)."
+            )
+        for name, values in self.columns.items():
+            if name in KNOWN:
+                raise ValueError(f"{name} are a part of the sample already, not another column.")
+            if values.shape[: len(x) - 1] != x[:-1]:
+                raise ValueError(
+                    f"Positions have the shape {x}, column {name!r} {values.shape}.\n"
+                    f"A column has one row per particle: it starts with {x[:-1]}."
+                )
+
     def _check_edges(self, edges: Edges) -> None:
         edges.check()
         particles = self.positions.shape[-2] if self.positions.ndim > 1 else 1
@@ -81,6 +93,25 @@ class Sample:
                 "Make them for this number: Edges.between(first, second, particles=...)."
             )
         self._check_leading("edges", edges.indices.shape, 2, ignore=2)
+        if edges.shifts is not None and edges.shifts.shape[-1] != self.positions.shape[-1]:
+            raise ValueError(
+                f"Positions have {self.positions.shape[-1]} coordinates, "
+                f"shifts of edges {edges.shifts.shape[-1]}."
+            )
+        entries = edges.indices.indices
+        if self.system is not None and not is_traced((self.system.indices, entries)):
+            self._check_systems(np.asarray(self.system.indices), np.asarray(entries))
+
+    def _check_systems(self, system: Any, entries: Any) -> None:
+        there = ((entries >= 0) & (entries < len(system))).all(-1)
+        first, second = entries[there].T
+        crossing = system[first] != system[second]
+        if crossing.any():
+            i, j = first[crossing][0], second[crossing][0]
+            raise ValueError(
+                f"An edge joins particle {i} of system {system[i]} and {j} of {system[j]}.\n"
+                "Particles of different systems do not interact."
+            )
 
     def _check_leading(self, what: str, shape: Any, axes: int, ignore: int = 0) -> None:
         """``shape`` has no batch axes, or those of the positions."""
@@ -111,15 +142,19 @@ class Sample:
             mask = particles.occupation
         else:
             mask = None if system is None else system.valid_mask
-        known = ("positions", "velocities", "system")
-        others = {k: v for k, v in vars(data).items() if k not in known}
+        others = {k: v for k, v in vars(data).items() if k not in KNOWN}
+        if isinstance(edges, Table):
+            edges = edges.data
+        if edges is not None:
+            known_keys = edges.indices.update_labels(particles.vocabulary)
+            edges = dataclasses.replace(edges, indices=known_keys)
         return Sample(
             data.positions,
             getattr(data, "velocities", None),
             mask,
-            edges.data if isinstance(edges, Table) else edges,
+            edges,
             system,
-            {name: value for name, value in others.items() if isinstance(value, jax.Array)},
+            {k: jnp.asarray(v) for k, v in others.items() if isinstance(v, Array | np.ndarray)},
         )
 
     @property

@@ -10,9 +10,9 @@ from typing import Any
 from instar.core.utils.jax import dataclass
 from instar.statefunc.contract import Contract, ContractError
 from instar.statefunc.node import StateFunction
-from instar.statefunc.state import State
+from instar.statefunc.state import Particles, State
 
-__all__ = ["Separation", "separation"]
+__all__ = ["Separation", "require_pair", "separation"]
 
 
 @dataclass(repr=False, eq=False)
@@ -24,15 +24,21 @@ class Separation(StateFunction):
     given = True
 
     def evaluate(self, state: State) -> Any:
-        if state.particles != 2:
-            raise ContractError(
-                f"r, the separation of a pair, has no meaning for {state.particles} particles.\n"
-                "Sum it over pairs: pair_sum(f), or evaluate it on a sample of two particles."
-            )
+        require_pair(self, state)
         return state.separation()[:, None]
 
     def formula(self) -> str:
         return "r"
+
+
+def require_pair(function: StateFunction, state: State) -> None:
+    """Refuse to evaluate a function of a pair on anything but two particles."""
+    if state.particles != 2 or (isinstance(state, Particles) and state.system is not None):
+        raise ContractError(
+            f"{function.formula()} is of a pair, and has no meaning for "
+            f"{state.particles} particles.\n"
+            "Sum over pairs: pair_sum(f), or evaluate it on a sample of two particles."
+        )
 
 
 def separation(dim: int) -> Separation:

@@ -5,6 +5,7 @@ f = g[a:b]
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 from jax import lax
@@ -40,10 +41,21 @@ class Slice(StateFunction):
         return derivative(self.child, across=across)[self.start : self.stop : self.step]
 
 
-def features_of(function: StateFunction, features: int | slice) -> Slice:
+def _number(feature: Any) -> int:
+    try:
+        return operator.index(feature)
+    except TypeError:
+        raise ContractError(
+            f"A feature is named by its number or by a slice, not by {feature!r}.\n"
+            "Put several side by side with concatenate(f[0], f[2])."
+        ) from None
+
+
+def features_of(function: StateFunction, features: Any) -> Slice:
     """``function[features]``: one feature by its number, or a slice with a positive step."""
     n = function.n_features
-    if isinstance(features, int):
+    if not isinstance(features, slice):
+        features = _number(features)
         if not -n <= features < n:
             raise ContractError(f"{function.formula()} has {n} features; there is no {features}.")
         features = slice(features % n, features % n + 1)

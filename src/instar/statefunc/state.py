@@ -29,9 +29,9 @@ from instar.core.utils.jax import dataclass, field
 from instar.statefunc.edges import Edges
 from instar.statefunc.sample import Sample
 
-__all__ = ["Pair", "Particles", "State", "chosen", "particles_of", "sum_of_axes"]
+__all__ = ["SAFE", "Pair", "Particles", "State", "chosen", "particles_of", "sum_of_axes"]
 
-SAFE = 1  # where absent particles are put: a place at which few formulas are singular
+SAFE = 1  # stands for what is absent where nothing is there to stand for it
 
 
 class State(abc.ABC):
@@ -72,7 +72,7 @@ class State(abc.ABC):
 
     def trailing(self, depth: int) -> tuple[int, ...]:
         """Shape of the trailing axes of a value with ``depth`` particle axes."""
-        return (self.particles or 1,) * depth + self.points
+        return (1 if self.particles is None else self.particles,) * depth + self.points
 
     def deepened(self, values: Any, depth: int, target: int) -> Any:
         """Values with ``depth`` particle axes, with further ones of length 1."""
@@ -147,9 +147,10 @@ class Particles(State):
 class Pair(State):
     """The two ends of every edge, each a sample of one particle at the same points.
 
-    ``valid`` tells which edges stand for a pair: the others are seen with the second particle
-    at a safe place. ``shift`` is added to the second end; ``same`` tells where both ends are
-    one particle, None if nowhere.
+    ``apart`` is the vector from the first to the second, with the ``shift`` of the edge. ``valid``
+    tells which edges stand for a pair: the others are seen as if they were ``typical``, so that
+    a formula is evaluated only where it would be anyway. ``same`` tells where both ends are one
+    particle, None if nowhere.
     """
 
     ends: tuple[Particles, Particles]
@@ -157,18 +158,27 @@ class Pair(State):
     valid: Any
     shift: Any
     same: Any
+    typical: tuple[dict[str, Any], dict[str, Any]]
     points: tuple[int, ...] = field(static=True)
+    gathered: bool = field(static=True)
     particles: int | None = field(static=True, default=2)
 
     @staticmethod
-    def between(ends: tuple[Particles, Particles], valid: Any, shift: Any, same: Any) -> Pair:
+    def between(
+        ends: tuple[Particles, Particles],
+        valid: Any,
+        shift: Any,
+        same: Any,
+        typical: tuple[dict[str, Any], dict[str, Any]],
+        gathered: bool,
+    ) -> Pair:
         """Pairs of particles, with their separation worked out once."""
         first, second = (end.columns["positions"][:, 0] for end in ends)
         apart = second - first if shift is None else second - first + shift
-        apart = chosen(valid, apart, SAFE)
-        if same is not None:  # ends were gathered: do that once, not wherever r is used
+        apart = chosen(valid, apart, typical[1]["apart"])
+        if gathered:  # do that once, not wherever the separation is used
             apart = lax.optimization_barrier(apart)
-        return Pair(ends, apart, valid, shift, same, valid.shape)
+        return Pair(ends, apart, valid, shift, same, typical, valid.shape, gathered)
 
     @property
     def coordinates(self) -> tuple[Any, ...]:
@@ -176,43 +186,60 @@ class Pair(State):
 
     def moved(self, coordinates: tuple[Any, ...]) -> Pair:
         first, second = (end.moved((x,)) for end, x in zip(self.ends, coordinates, strict=True))
-        return Pair.between((first, second), self.valid, self.shift, self.same)
+        return Pair.between(
+            (first, second), self.valid, self.shift, self.same, self.typical, self.gathered
+        )
 
     def column(self, name: str) -> Any:
-        first, second = (end.column(name) for end in self.ends)
-        if first is None:
+        if name not in self.ends[0].columns:
             return None
-        if name == "positions":
-            second = first + self.separation()[:, None]
-        return jnp.concatenate([first, second], -1 - len(self.points))
+        both = [self.particle(k).columns[name] for k in (0, 1)]
+        return jnp.concatenate(both, -1 - len(self.points))
 
     def names(self) -> tuple[str, ...]:
         return self.ends[0].names()
 
     def particle(self, k: int) -> Particles:
-        return self.ends[k]
+        columns = {
+            name: chosen(self.valid, values, self.typical[k][name])
+            for name, values in self.ends[k].columns.items()
+        }
+        if k == 1:  # the image that the edge reaches
+            columns["positions"] = self.particle(0).columns["positions"] + self.apart[:, None]
+        return Particles(columns, particles=1, points=self.points)
 
     def separation(self) -> Any:
         return self.apart
 
 
 def particles_of(sample: Sample, particles: int | None) -> Particles:
-    """The inner form of one sample."""
+    """The inner form of one sample; absent particles are seen as if they were one that is there."""
     columns = {"positions": sample.positions, **sample.columns}
     if sample.velocities is not None:
         columns["velocities"] = sample.velocities
     if particles is None:
         return Particles(columns)
     inner = {name: jnp.moveaxis(values, 0, -1) for name, values in columns.items()}
-    if sample.mask is not None:
-        inner = {name: chosen(sample.mask, values, SAFE) for name, values in inner.items()}
-    return Particles(inner, sample.mask, sample.edges, sample.system, particles)
+    mask, system = sample.mask, sample.system
+    if system is not None:
+        mask = system.valid_mask if mask is None else mask & system.valid_mask
+        system = system.apply_mask(system.valid_mask)
+    if mask is not None and particles > 0:
+        inner = {name: chosen(mask, v, _typical(v, mask)) for name, v in inner.items()}
+    return Particles(inner, mask, sample.edges, system, particles)
 
 
-def chosen(trailing: Any, values: Any, otherwise: int) -> Any:
-    """Values where a condition on their trailing axes holds, and a number where it does not."""
+def _typical(values: Any, mask: Any) -> Any:
+    """The values of a particle that is there, or a number that few formulas are singular at."""
+    found = lax.stop_gradient(jnp.take(values, jnp.argmax(mask), -1))[..., None]
+    typical = jnp.where(jnp.any(mask), found, jnp.array(SAFE, values.dtype))
+    return lax.optimization_barrier(typical)  # looked up once, not in every loop
+
+
+def chosen(trailing: Any, values: Any, otherwise: Any) -> Any:
+    """Values where a condition on their trailing axes holds, and others where it does not."""
     condition = jnp.expand_dims(trailing, tuple(range(values.ndim - trailing.ndim)))
-    return jnp.where(condition, values, jnp.array(otherwise, values.dtype))
+    return jnp.where(condition, values, jnp.asarray(otherwise, values.dtype))
 
 
 def sum_of_axes(values: Any, axes: Iterable[int]) -> Any:

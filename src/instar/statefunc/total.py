@@ -12,7 +12,7 @@ from jax import lax
 
 from instar.core.utils.jax import dataclass
 from instar.statefunc.contract import ContractError
-from instar.statefunc.footprint import Buffer, Buffers, Sizes
+from instar.statefunc.footprint import Buffers, Sizes
 from instar.statefunc.node import StateFunction
 from instar.statefunc.state import Particles, State
 
@@ -40,11 +40,11 @@ class Total(StateFunction):
         """What is summed is written down first."""
         found = super().buffers(sizes, sizes.numbers(self.child))
         if not sizes.grad:
-            found[self.child.formula()] = Buffer(sizes.numbers(self.child))
+            found |= self.child.hold("{}", sizes.numbers(self.child))
         return found
 
     def formula(self) -> str:
-        return f"Σᵢ {self.child.within(2)}"
+        return f"Σᵢ({self.child.formula()})"
 
 
 def total(function: StateFunction) -> Total:
