@@ -31,6 +31,12 @@ PUBLIC_NAMES = {
     "instar.core.capacity": """Capacity CapacityError FixedCapacity LensCapacity LensCapacityFix
         MultipliedCapacity""",
     "instar.core.propagator": "propagate_and_fix advance",
+    "instar.statefunc.memhint": """MemHint SampleMeta itemsize_of output_elems_per_sample
+        output_bytes_per_sample default_leaf_hint broadcast_extra_bytes_for_children
+        default_op_hint inflate_for_grad""",
+    "instar.statefunc": """Edges Sample StateFunction coordinates velocities constant monomials
+        gaussians bessel fourier function pair_sum add multiply concatenate einsum
+        linear_combination derivative""",
 }
 
 

@@ -48,6 +48,7 @@ def test_a_hint_is_not_less_than_the_compiler_needs(name, mode):
     )
     program = jax.jit(PROGRAMS[mode]).lower(f, positions, sample)
     need = program.compile().memory_analysis()
+    assert need is not None
     hint = f.memory_hint(particle_size=PARTICLES, mode=mode, sample=sample.meta)
     hinted = hint.per_sample_bytes * BATCH + hint.persistent_bytes
     assert hinted >= need.temp_size_in_bytes + need.output_size_in_bytes

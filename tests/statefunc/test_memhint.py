@@ -51,9 +51,9 @@ def test_hints_are_frozen_and_add_only_hints():
     with pytest.raises(AttributeError):
         MemHint().per_sample_bytes = 1
     with pytest.raises(TypeError):
-        MemHint() + 1
+        sum([MemHint()], start=1)
     with pytest.raises(TypeError):
-        1 + MemHint()
+        sum([1, MemHint()])
 
 
 @pytest.mark.parametrize(

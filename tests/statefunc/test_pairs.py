@@ -239,6 +239,7 @@ def test_the_suggested_chunk_is_the_largest_that_fits(layout):
     assert f.suggest_chunk_size(needed, particle_size=20, sample=sample) is None
     for limit in (needed - 1, needed // 2, needed // 5):
         chunk = f.suggest_chunk_size(max_per_sample_bytes=limit, particle_size=20, sample=sample)
+        assert chunk is not None
         hints = [
             f.chunked(n).memory_hint(particle_size=20, sample=sample).per_sample_bytes
             for n in (chunk, chunk + 1)

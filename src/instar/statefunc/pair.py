@@ -9,7 +9,7 @@ particle, both particles of an edge get theirs; otherwise the first one gets it.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import jax.numpy as jnp
 
@@ -28,7 +28,7 @@ __all__ = ["PairSum", "pair_sum"]
 class PairSum(OverEdges):
     """The sum of a function of two particles over the edges of the sample."""
 
-    to: Literal["particle", "system"] = field(static=True)
+    to: str = field(static=True)
 
     @property
     def both(self) -> bool:
@@ -74,11 +74,12 @@ class PairSum(OverEdges):
 def pair_sum(
     function: StateFunction,
     *,
-    to: Literal["particle", "system"] = "particle",
+    to: str = "particle",
     chunk: int | None = None,
 ) -> PairSum:
     """A function of two particles, summed over the edges of the sample.
 
+    ``to`` is ``"particle"`` for a value of each particle, or ``"system"`` for one of all.
     ``chunk`` evaluates so many edges at a time, which takes less memory: see
     ``suggest_chunk_size``.
     """
