@@ -86,6 +86,7 @@ COLLECTIVE = {
     "pairs": pair_sum(bump * r),
     "pair features": pair_sum(features),
     "pairs in chunks": pair_sum(features, chunk=5),
+    "derivative of a total vector": derivative(total(norm(x) * v)),
     "energy": pair_sum(bump, to="system"),
     "energy in chunks": pair_sum(bump, to="system", chunk=3),
     "both ends": pair_sum(derivative(bump)),

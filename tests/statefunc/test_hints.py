@@ -63,6 +63,13 @@ def test_a_slice_does_not_count_what_it_does_not_make():
     assert forward(vectors[0]) < forward(vectors[:10]) < forward(vectors)
 
 
+def test_rows_are_evaluated_whole():
+    sample = Sample(jnp.zeros((10, 3)), edges=edges_of("rows", 10)).meta
+    f = pair_sum(separation(3))
+    assert forward(f.chunked(1), sample=sample) == forward(f.chunked(9), sample=sample)
+    assert forward(f.chunked(9), sample=sample) < forward(f.chunked(18), sample=sample)
+
+
 def test_weights_and_edges_are_persistent():
     f = linear_combination(polynomial, jnp.ones((10, 2)))
     assert f.memory_hint(particle_size=10) == MemHint(forward(f), 20 * 4)

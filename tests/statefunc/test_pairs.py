@@ -125,11 +125,12 @@ def test_formulas_are_evaluated_only_where_they_are_defined(layout):
     positions = jnp.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [9, 9, 9]])
     there = jnp.array([True, True, True, False])
     sample = Sample(positions, mask=there, edges=edges_of(layout, 4))
-    f = pair_sum(energy, to="system")
-    gradient = jax.grad(lambda f: f(sample)[0])(f)
-    assert np.isfinite(f(sample)).all()
-    assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(gradient))
-    assert np.isfinite(derivative(f)(sample)).all()
+    for term in (energy, stiffness * d**-1, stiffness * (d - longest) ** -1):
+        f = pair_sum(term, to="system")
+        gradient = jax.grad(lambda f: f(sample)[0])(f)
+        assert np.isfinite(f(sample)).all()
+        assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(gradient))
+        assert np.isfinite(derivative(f)(sample)).all()
 
 
 @pytest.mark.parametrize(

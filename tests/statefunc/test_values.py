@@ -253,6 +253,10 @@ def test_derivatives_put_the_new_axis_last():
     same(value(derivative(linear))[..., 0], np.broadcast_to([[1, 2], [3, 4]], (3, 2, 2)))
     across = value(derivative(linear, across=True))[..., 0]
     same(across, np.einsum("ij,ab->ijab", np.eye(3), [[1, 2], [3, 4]]))
+    of_all = value(derivative(total(linear)))[..., 0]
+    same(of_all, np.broadcast_to([[1, 2], [3, 4]], (3, 2, 2)))
+    many = concatenate(*[total(linear)] * 5)  # more components than coordinates
+    same(value(derivative(many))[..., 4], of_all)
 
 
 def test_a_state_without_particles_is_a_bare_point():

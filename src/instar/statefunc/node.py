@@ -1,9 +1,10 @@
 """`StateFunction`: a pure function of a state with a declared shape.
 
 Every kind of node is one file with the same anatomy: what it computes, as a formula; its
-fields; its contract; ``evaluate``; ``memory_hint``; how it prints; and the function that makes
-it. A node is a pytree whose arrays are its parameters: it may be passed to ``jit``, and
-``jax.grad`` with respect to it gives the derivatives with respect to every parameter.
+fields; ``evaluate``; ``buffers``, where it holds more than its children and its value; how it
+prints; and the function that makes it, with its contract. A node is a pytree whose arrays are
+its parameters: it may be passed to ``jit``, and ``jax.grad`` with respect to it gives the
+derivatives with respect to every parameter.
 """
 
 from __future__ import annotations
