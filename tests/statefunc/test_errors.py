@@ -118,6 +118,9 @@ EVALUATIONS = {
     )(Sample(X, edges=PAIRS)),
     "r is of a pair, and has no meaning for 4 particles.": lambda: r(X),
     "x₂ is of a pair, and has no meaning for 4 particles.": lambda: second(x)(X),
+    "r is of a pair, of which no particle may be absent.": lambda: r(
+        Sample(X[:2], mask=jnp.array([True, False]))
+    ),
     "φ(x) applies an elementwise function, but it turned the shape (3, 1, 4) into ().": lambda: (
         apply(lambda values: values.sum(), x)(X)
     ),

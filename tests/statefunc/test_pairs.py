@@ -248,3 +248,43 @@ def test_the_suggested_chunk_is_the_largest_that_fits(layout):
         assert hints[0] <= limit < hints[1]
     with pytest.raises(ValueError, match="with the smallest chunk"):
         f.suggest_chunk_size(100, particle_size=20, sample=sample)
+
+
+def test_chunks_without_a_pair_are_evaluated_where_the_others_are():
+    longest = constant(1.5)
+    energy = constant(30.0) * apply(jnp.log, 1 - (d / longest) ** 2)
+    positions = jnp.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0]])
+    sample = Sample(positions, edges=Edges.between([0, 1, 3, 3], [1, 0, 3, 3], particles=3))
+    f = pair_sum(energy, to="system")
+    whole, chunked = (jax.grad(lambda f: f(sample)[0])(g) for g in (f, f.chunked(2)))
+    jax.tree.map(close, jax.tree.leaves(chunked), jax.tree.leaves(whole))
+
+
+def test_steps_after_a_sum_are_not_taken_at_absent_particles():
+    there = jnp.array([True, True, False])
+    sample = Sample(jnp.asarray(POSITIONS[:3]), mask=there, edges=Edges.all_pairs(3))
+    few = Sample(jnp.asarray(POSITIONS[:2]), edges=Edges.all_pairs(2))
+    density = constant(2.0) * pair_sum(d**-1) ** -1
+    for f in (density, total(apply(jnp.log, density)), derivative(density) * density**-1):
+        masked, alone = (jax.grad(lambda f, of=of: f(of).sum())(f) for of in (sample, few))
+        jax.tree.map(close, jax.tree.leaves(masked), jax.tree.leaves(alone))
+
+
+def test_ends_are_seen_where_they_are():
+    far = jnp.array([[5e4, 0, 0], [1e-4, 0, 0]], jnp.float32)
+    edges = Edges.between([0], [1], particles=2)
+    assert pair_sum(second(x))(Sample(far, edges=edges))[0, 0, 0] == far[1, 0]
+    shifted = Sample(
+        jnp.asarray(POSITIONS[:2]), edges=Edges.between([0], [1], 2, jnp.array([[2.0, 0, 0]]))
+    )
+    close(pair_sum(second(x) - first(x))(shifted), pair_sum(r)(shifted))
+
+
+def test_edges_to_absent_particles_join_nothing():
+    system = Index.integer([0, 0, 3, 2], n=3, label=SystemId)
+    positions = jnp.asarray(POSITIONS[:4])
+    stale, alone = (
+        pair_sum(r)(Sample(positions, edges=edges, system=system))
+        for edges in (Edges.between([0, 0], [1, 2], 4), Edges.between([0], [1], 4))
+    )
+    close(stale, alone)

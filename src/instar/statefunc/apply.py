@@ -12,7 +12,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from instar.core.utils.jax import dataclass, field
-from instar.statefunc.constant import Constant, constant
 from instar.statefunc.contract import ContractError
 from instar.statefunc.node import StateFunction
 from instar.statefunc.norm import Norm
@@ -70,9 +69,12 @@ def power(function: StateFunction, exponent: Any) -> StateFunction:
             f"An exponent is a number, not {type(exponent).__name__}.\n"
             "For one that depends on the state or is a parameter, use function(...)."
         )
-    exponent = int(exponent) if exponent == int(exponent) else float(exponent)
-    if isinstance(function, Constant):
-        return constant(function.values**exponent, rank=function.rank)
-    if isinstance(function, Norm) and function.exponent * exponent in (2, 4, 6, 8):
-        return Norm(function.contract, function.children, int(function.exponent * exponent))
-    return Power(function.contract, (function,), exponent)
+    if isinstance(function, Norm):  # of its square there are derivatives at zero, or of itself
+        exponent = function.exponent * exponent
+        even = exponent in (2, 4, 6, 8)
+        function = Norm(function.contract, function.children, int(exponent) if even else 1)
+        exponent = 1 if even else exponent
+    if exponent == 1:
+        return function
+    whole = float(exponent).is_integer()
+    return Power(function.contract, (function,), int(exponent) if whole else float(exponent))

@@ -93,6 +93,10 @@ class Derivative(StateFunction):
             columns = jnp.stack([by(0, [1, 0]), by(1, [0, 1])])
         else:
             self._refuse_many_systems(state)
+            if n == 0:
+                return jnp.zeros(
+                    self.contract.components + state.trailing(self.pdepth), state.dtype
+                )
             each = jnp.eye(n, dtype=state.dtype).reshape(n, 1, n, *(1,) * len(state.points))
             step = jax.checkpoint(lambda j: by(j, [jnp.take(each, j, 0)]))
             columns = lax.map(step, jnp.arange(n))

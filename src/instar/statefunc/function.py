@@ -84,8 +84,10 @@ def function(
     """``call(sample)``, or ``call(sample, parameters)``, as a state function.
 
     It is called with one `Sample` and must return ``(P,)*pdepth + (dim,)*rank + (n_features,)``
-    numbers. Say ``local=True`` if a particle's value depends on no other particle: derivatives
-    then cost much less.
+    numbers. ``sample.mask`` tells which particles are there, if any is absent: their rows hold
+    the values of another, and a function of several particles must leave them out. Say
+    ``local=True`` if a particle's value depends on no other particle: derivatives then cost
+    much less.
     """
     if local and pdepth != 1:
         raise ContractError(f"A local function has one value per particle; pdepth is {pdepth}.")

@@ -150,6 +150,7 @@ def broadcast_extra_bytes_for_children(
     deepest = max((_get(child, "pdepth") for child in children), default=0)
     if deepest == 0 or particle_size is None or particle_size <= 1:
         return 0
+    particle_size = int(particle_size)
     return sum(
         output_bytes_per_sample(child, dtype=dtype, particle_size=particle_size)
         * (particle_size ** (deepest - _get(child, "pdepth")) - 1)

@@ -170,7 +170,7 @@ class StateFunction(abc.ABC):
         return other + -1 * self
 
     def __truediv__(self, other: Any) -> StateFunction:
-        return self * as_function(other) ** -1
+        return self * (other**-1 if isinstance(other, StateFunction) else 1 / np.asarray(other))
 
     def __rtruediv__(self, other: Any) -> StateFunction:
         return other * self**-1

@@ -49,7 +49,8 @@ class PairSum(OverEdges):
             return block.onto_second(total, ends[1]) if self.both else total
 
         start = jnp.zeros(self.contract.components + state.trailing(self.pdepth), state.dtype)
-        return sum_over_edges(state, values_of, add, start, self.chunk)
+        sums = sum_over_edges(state, values_of, add, start, self.chunk)
+        return state.filled(sums, self.pdepth)
 
     def buffers(self, sizes: Sizes, loop: int) -> Buffers:
         """What one edge holds, for as many edges as are evaluated at a time."""

@@ -33,15 +33,16 @@ class PairDerivative(OverEdges):
         state = self.with_edges(state)
         start = jnp.zeros(self.contract.components + state.trailing(1), state.dtype)
         if not self.across:
-            return sum_over_edges(
+            own = sum_over_edges(
                 state, self._by_first, lambda t, block, v: block.onto_first(t, v), start, self.chunk
             )
+            return state.filled(own, 1)
         matrix = jnp.zeros(self.contract.components + state.trailing(2), state.dtype)
         own, others = sum_over_edges(
             state, self._by_each, _onto_matrix, (start, matrix), self.chunk
         )
         diagonal = jnp.eye(*state.trailing(1), dtype=bool)
-        return others + chosen(diagonal, state.whole(own[..., None], 2), 0)
+        return state.filled(others + chosen(diagonal, state.whole(own[..., None], 2), 0), 2)
 
     def _by_first(self, block: Block) -> Any:
         """By the first particle, which moves the second too where both are the same."""

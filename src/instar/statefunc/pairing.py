@@ -22,6 +22,9 @@ from instar.statefunc.state import SAFE, Pair, Particles, chosen
 __all__ = ["Block", "sum_over_edges"]
 
 
+type Ends = tuple[dict[str, Any], dict[str, Any]]
+
+
 @dataclass
 class Block:
     """Some of the edges: the particles at both ends, and which edges are pairs.
@@ -80,8 +83,10 @@ def sum_over_edges(
     units = len(edges) // width
     per_step = units if chunk is None else max(1, chunk // width)
 
+    typical = _typical_pair(state, edges)
+
     def step(total: Any, unit: Any) -> tuple[Any, None]:
-        block = _block(state, edges, unit, units)
+        block = _block(state, edges, unit, units, typical)
         return add(total, block, values_of(block)), None
 
     if per_step >= units:
@@ -91,7 +96,7 @@ def sum_over_edges(
     return lax.scan(jax.checkpoint(step), start, jnp.asarray(numbers))[0]
 
 
-def _block(state: Particles, edges: Edges, unit: Any, units: int) -> Block:
+def _block(state: Particles, edges: Edges, unit: Any, units: int, typical: Ends) -> Block:
     """The edges of some units, None for all; a unit beyond the last is no pair."""
     entries, shifts = edges.indices.indices, edges.shifts
     if edges.per_particle is not None:
@@ -106,13 +111,20 @@ def _block(state: Particles, edges: Edges, unit: Any, units: int) -> Block:
     valid &= _in_bounds(first, state) & _in_bounds(second, state)
     if edges.per_particle is not None:
         first = jnp.arange(units, dtype=jnp.int32) if unit is None else unit
-    return _gathered(state, edges, first, second, valid, shifts, unit is None)
+    return _gathered(state, edges, (first, second), valid, shifts, typical, unit is None)
 
 
 def _gathered(
-    state: Particles, edges: Edges, first: Any, second: Any, valid: Any, shifts: Any, all_: bool
+    state: Particles,
+    edges: Edges,
+    numbers: tuple[Any, Any],
+    valid: Any,
+    shifts: Any,
+    typical: Ends,
+    all_: bool,
 ) -> Block:
     """Both ends of the edges."""
+    first, second = numbers
     rows, complete = edges.per_particle is not None, edges.complete
 
     def gather(values: Any, k: int) -> Any:
@@ -145,39 +157,43 @@ def _gathered(
         valid,
         shifts,
         None if complete and shifts is None else same,
-        _typical_pair(state, first, second, valid, shifts),
+        typical,
         not complete,
     )
     return Block(pair, first, second, valid, rows, complete, all_)
 
 
-def _typical_pair(
-    state: Particles, first: Any, second: Any, valid: Any, shifts: Any
-) -> tuple[dict[str, Any], dict[str, Any]]:
+def _typical_pair(state: Particles, edges: Edges) -> Ends:
     """The columns of both ends of one edge that is a pair, and how far they are apart."""
-    place = jnp.argmax(valid.reshape(-1))
-    numbers = first[place // (second.size // first.size)], second.reshape(-1)[place]
-    points = (1,) * valid.ndim
+    numbers = edges.indices.indices
+    valid = _in_bounds(numbers, state).all(-1)
+    if state.mask is not None:
+        valid = valid & jnp.take(state.mask, numbers, mode="clip").all(-1)
+    place = jnp.argmax(valid)
+    points = (1,) * (1 if edges.per_particle is None else 2)
 
     def column(values: Any, k: int) -> Any:
-        found = lax.stop_gradient(jnp.take(values, numbers[k], -1, mode="clip"))
+        found = lax.stop_gradient(jnp.take(values, numbers[place, k], -1, mode="clip"))
         return found.reshape(*found.shape, 1, *points)
 
     ends = [{name: column(v, k) for name, v in state.columns.items()} for k in (0, 1)]
     apart = (ends[1]["positions"] - ends[0]["positions"])[:, 0]
-    if shifts is not None:
-        apart = apart + shifts.reshape(len(shifts), -1)[:, place].reshape(apart.shape)
+    if edges.shifts is not None:
+        shift = lax.stop_gradient(edges.shifts[place]).astype(apart.dtype)
+        apart = apart + shift.reshape(apart.shape)
     ends[1]["apart"] = jnp.where(jnp.any(valid), apart, jnp.array(SAFE, apart.dtype))
     return lax.optimization_barrier((ends[0], ends[1]))  # looked up once, not in every loop
 
 
 def _assert_within_systems(state: Particles, edges: Edges) -> None:
     if state.system is not None:
-        ends = jnp.take(state.system.indices, edges.indices.indices, mode="clip")
-        there = _in_bounds(edges.indices.indices, state).all(-1)
-        runtime_assert(
-            jnp.all((ends[..., 0] == ends[..., 1]) | ~there), "An edge joins two systems."
-        )
+        numbers = edges.indices.indices
+        ends = jnp.take(state.system.indices, numbers, mode="clip")
+        free = ~_in_bounds(numbers, state) | (ends >= len(state.system.vocabulary))
+        if state.mask is not None:
+            free = free | ~jnp.take(state.mask, numbers, mode="clip")
+        within = (ends[..., 0] == ends[..., 1]) | free.any(-1)
+        runtime_assert(jnp.all(within), "An edge joins two systems.")
 
 
 def _in_bounds(entries: Any, state: Particles) -> Any:

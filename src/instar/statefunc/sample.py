@@ -46,6 +46,8 @@ class Sample:
 
     def __post_init__(self) -> None:
         """Refuse parts that do not fit each other."""
+        if not hasattr(self.positions, "shape"):
+            return  # a tree of something else, such as the axes of jax.vmap
         x = self.positions.shape
         if len(x) < 1:
             raise ValueError("Positions have at least one axis, that of space: (particles, dim).")
@@ -100,11 +102,14 @@ class Sample:
             )
         entries = edges.indices.indices
         if self.system is not None and not is_traced((self.system.indices, entries)):
-            self._check_systems(np.asarray(self.system.indices), np.asarray(entries))
+            there = self.system.valid_mask if self.mask is None else self.mask
+            if not is_traced(there):
+                there = np.asarray(there) & np.asarray(self.system.valid_mask)
+                self._check_systems(np.asarray(self.system.indices), np.asarray(entries), there)
 
-    def _check_systems(self, system: Any, entries: Any) -> None:
-        there = ((entries >= 0) & (entries < len(system))).all(-1)
-        first, second = entries[there].T
+    def _check_systems(self, system: Any, entries: Any, there: Any) -> None:
+        pairs = entries[((entries >= 0) & (entries < len(system))).all(-1)]
+        first, second = pairs[there[pairs].all(-1)].T
         crossing = system[first] != system[second]
         if crossing.any():
             i, j = first[crossing][0], second[crossing][0]

@@ -33,7 +33,12 @@ class Separation(StateFunction):
 
 def require_pair(function: StateFunction, state: State) -> None:
     """Refuse to evaluate a function of a pair on anything but two particles."""
-    if state.particles != 2 or (isinstance(state, Particles) and state.system is not None):
+    if isinstance(state, Particles) and state.mask is not None:
+        raise ContractError(
+            f"{function.formula()} is of a pair, of which no particle may be absent.\n"
+            "Leave the mask out, or sum over pairs: pair_sum(f)."
+        )
+    if state.particles != 2:
         raise ContractError(
             f"{function.formula()} is of a pair, and has no meaning for "
             f"{state.particles} particles.\n"

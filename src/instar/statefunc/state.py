@@ -129,7 +129,7 @@ class Particles(State):
     def deepened(self, values: Any, depth: int, target: int) -> Any:
         if self.system is not None and depth == 0 < target:
             values = self.whole(values, 0)
-            values = jnp.take(values, self.system.indices, -1, mode="fill", fill_value=0)
+            values = jnp.take(values, self.system.indices, -1, mode="clip")
             depth = 1
         return super().deepened(values, depth, target)
 
@@ -140,6 +140,19 @@ class Particles(State):
         for axis in range(depth):
             after = (1,) * (depth - 1 - axis + len(self.points))
             values = chosen(self.mask.reshape(self.mask.shape + after), values, 0)
+        return values
+
+    def filled(self, values: Any, depth: int) -> Any:
+        """Values in which absent particles have those of one that is there, until they are zero.
+
+        A step that comes next may not be defined at zero.
+        """
+        if self.mask is None or self.particles == 0:
+            return values
+        for axis in range(depth):
+            turned = jnp.moveaxis(values, -1 - axis, -1)
+            turned = chosen(self.mask, turned, _typical(turned, self.mask))
+            values = jnp.moveaxis(turned, -1, -1 - axis)
         return values
 
 
@@ -205,7 +218,10 @@ class Pair(State):
             for name, values in self.ends[k].columns.items()
         }
         if k == 1:  # the image that the edge reaches
-            columns["positions"] = self.particle(0).columns["positions"] + self.apart[:, None]
+            there = self.ends[1].columns["positions"]
+            there = there if self.shift is None else there + self.shift[:, None]
+            otherwise = self.typical[0]["positions"] + self.typical[1]["apart"][:, None]
+            columns["positions"] = chosen(self.valid, there, otherwise)
         return Particles(columns, particles=1, points=self.points)
 
     def separation(self) -> Any:
