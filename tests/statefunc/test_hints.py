@@ -20,7 +20,7 @@ PARTICLES, BATCH = 12, 64
 
 
 def evaluated(f, positions, sample):
-    return f(Sample(positions, positions, edges=sample.edges, columns=sample.columns))
+    return f(Sample(positions, positions, sample.mask, sample.edges, columns=sample.columns))
 
 
 def loss(f, positions, sample):
@@ -36,13 +36,20 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("name", "mode"), CASES)
-def test_a_hint_is_not_less_than_the_compiler_needs(name, mode):
+MASKED = ["monomials", "pairs", "energy", "by own position", "pairs across", "forces"]
+
+
+@pytest.mark.parametrize(
+    ("name", "mode", "mask"),
+    [(*case, False) for case in CASES] + [(name, "forward", True) for name in MASKED],
+)
+def test_a_hint_is_not_less_than_the_compiler_needs(name, mode, mask):
     f = ALL[name]
     positions = jax.ShapeDtypeStruct((BATCH, PARTICLES, 3), jnp.float32)
     charges = jnp.ones((BATCH, PARTICLES))
     sample = Sample(
         jnp.ones((BATCH, PARTICLES, 3)),
+        mask=jnp.ones((BATCH, PARTICLES), bool) if mask else None,
         edges=edges_of("list", PARTICLES),
         columns={"charge": charges},
     )

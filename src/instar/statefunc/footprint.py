@@ -49,6 +49,7 @@ class Sizes:
     edges: int
     layout: Layout
     grad: bool
+    masked: bool = False
     differentiated: bool = False
 
     def numbers(self, function: StateFunction) -> int:
@@ -66,7 +67,7 @@ def sizes_of(particle_size: int | None, mode: str, sample: SampleMeta | None) ->
     particles = particle_size if particle_size is not None else meta.P
     particles = 1 if particles is None else operator.index(particles)
     edges = particles * (particles - 1) if meta.E is None else meta.E
-    return Sizes(particles, edges, meta.layout or "list", mode == "grad")
+    return Sizes(particles, edges, meta.layout or "list", mode == "grad", bool(meta.has_mask))
 
 
 def kept(function: StateFunction, sizes: Sizes, loop: int) -> Buffers:

@@ -89,15 +89,18 @@ class OverEdges(StateFunction):
         """
         gathered = sizes.layout != "all" or self.uses_of_separation() > 1
         gathered |= sizes.grad and self.chunk is not None
+        if sizes.masked:
+            found = found | self.hold("which edges are pairs in {}", 1)
+        apart = self.identity if sizes.grad else self.chunk  # what sums do not share
         held: Buffers = {
-            (key, self.identity if sizes.grad else self.chunk): buffer._replace(
-                what=f"{buffer.what} per pair"
-            )
+            (key, apart): buffer._replace(what=f"{buffer.what} per pair")
             for key, buffer in multiplied(found, self._at_a_time(sizes)).items()
             if gathered or not buffer.given
         }
         held["x"] = Buffer("x", sizes.particles * (self.dim or 1), given=True)
         held |= self.hold("a typical pair of {}", 8 * (self.dim or 1))
+        if sizes.masked:
+            held |= self.hold("{} of those that are there", sizes.numbers(self))
         if sizes.grad or self.chunk is not None:
             held |= self.hold("sums of {}", sizes.numbers(self) * (2 if sizes.grad else 1))
         return held

@@ -67,7 +67,7 @@ class PairDerivative(OverEdges):
         elif not self._in_place(sizes):
             found = with_tangents(found, dim * different) | self.child.hold("{}", numbers)
         terms = dim * numbers * (1 if self._in_place(sizes) and not sizes.grad else ends)
-        found |= self.hold("the terms of {}", terms)
+        found |= self.hold("the terms of {}", terms * (1 + sizes.masked))
         return self.over_edges(found, sizes)
 
     def uses_of_separation(self) -> int:
