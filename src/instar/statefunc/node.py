@@ -126,6 +126,8 @@ class StateFunction(abc.ABC):
         """
         if not isinstance(sample, Sample):
             sample = Sample(jnp.asarray(sample))
+        if not hasattr(sample.positions, "shape"):
+            raise ContractError("Positions are an array: Sample(jnp.asarray(positions)).")
         shape, on_particles = sample.positions.shape, self.contract.on_particles
         own_axes = 1 if on_particles is False else 2
         fits = len(shape) >= own_axes and self.dim in (None, shape[-1])
