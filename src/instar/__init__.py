@@ -1,11 +1,33 @@
 """Batched particle simulation on JAX: ragged systems as tables, in one compiled program."""
 
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from instar.core.data import Buffered, Index, Table
 from instar.core.lens import bind, lens, view
 from instar.core.typing import Label, ParticleId, SystemId
 from instar.core.utils.jax import dataclass, field
 
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from instar.app.calculator import calculator
+    from instar.app.single_point import single_point
+
+_DOORS = {
+    "calculator": "instar.app.calculator",
+    "single_point": "instar.app.single_point",
+}
+"""Public doors, loaded when they are first used: what they need takes time to import."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _DOORS:
+        raise AttributeError(f"module 'instar' has no attribute {name!r}")
+    return getattr(importlib.import_module(_DOORS[name]), name)
+
 
 __all__ = [
     "Buffered",
@@ -16,8 +38,10 @@ __all__ = [
     "Table",
     "__version__",
     "bind",
+    "calculator",
     "dataclass",
     "field",
     "lens",
+    "single_point",
     "view",
 ]

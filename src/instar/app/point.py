@@ -1,0 +1,96 @@
+"""Energies, forces and stresses of structures as they stand: the work behind both doors."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from ase import Atoms
+
+from instar.app.potentials import Built
+from instar.app.structures import Particles, Systems, tables
+from instar.core.data import Table
+from instar.core.lens import lens
+from instar.core.propagator import propagate_and_fix
+from instar.core.result import Result, as_result_function
+from instar.core.typing import ParticleId, SystemId
+from instar.core.utils.jax import dataclass
+from instar.neighbors import NeighborList
+from instar.potentials import Evaluation, Potential, PotentialError, evaluate
+
+__all__ = ["DTYPES", "Point", "computed", "prepared"]
+
+DTYPES = {"float64": np.float64, "float32": np.float32}
+"""Precisions to compute in."""
+
+
+@dataclass
+class Point:
+    """Structures, ready to be computed."""
+
+    potential: Potential
+    particles: Table[ParticleId, Particles]
+    systems: Table[SystemId, Systems]
+    neighbors: NeighborList | None
+
+
+NEIGHBORS = lens(lambda point: point.neighbors, cls=Point)
+
+
+def prepared(structures: Sequence[Atoms], built: Built, precision: str, skin: float = 0.0) -> Point:
+    """Structures as tables, with an empty neighbor list; call under ``jax.enable_x64``."""
+    dtype = _dtype(precision)
+    _check_precision(built.potential, dtype)
+    particles, systems = tables(structures, dtype, built.charges)
+    reach = built.potential.reach
+    neighbors = None if reach is None else NeighborList.of(particles, systems, reach, skin)
+    return Point(built.potential, particles, systems, neighbors)
+
+
+def computed(point: Point, *, per_particle: bool = False) -> tuple[Evaluation, Point]:
+    """What the potential gives, and the point with its neighbor list up to date."""
+    work = functools.partial(_evaluated, per_particle=per_particle)
+    (evaluation, neighbors), grown = propagate_and_fix(work, point)
+    return evaluation, NEIGHBORS.set(grown, neighbors)
+
+
+@functools.partial(jax.jit, static_argnames="per_particle")
+def _evaluated(point: Point, per_particle: bool) -> Result[tuple[Evaluation, Any]]:
+    return as_result_function(_evaluate)(point, per_particle)
+
+
+def _evaluate(point: Point, per_particle: bool) -> tuple[Evaluation, Any]:
+    neighbors = point.neighbors
+    if neighbors is not None:
+        neighbors = neighbors.updated(point.particles, point.systems, where=NEIGHBORS)
+    evaluation = evaluate(
+        point.potential,
+        point.particles,
+        point.systems,
+        neighbors,
+        virial=True,
+        per_particle=per_particle,
+    )
+    return evaluation, neighbors
+
+
+def _dtype(precision: str) -> Any:
+    if precision not in DTYPES:
+        raise ValueError(f"There is no precision {precision!r}; there are {', '.join(DTYPES)}.")
+    return DTYPES[precision]
+
+
+def _check_precision(potential: Potential, dtype: Any) -> None:
+    """Parameters must not have lost the digits that are asked for."""
+    for leaf in jax.tree.leaves(potential):
+        kind = getattr(leaf, "dtype", np.dtype(np.float64))
+        if jnp.issubdtype(kind, jnp.floating) and jnp.finfo(kind).bits < jnp.finfo(dtype).bits:
+            raise PotentialError(
+                f"A parameter of the potential is in {kind}, but {np.dtype(dtype)} is asked for.\n"
+                f"Make the potential from Python or NumPy numbers, or ask for "
+                f"precision='{kind}'."
+            )

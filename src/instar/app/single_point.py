@@ -1,0 +1,67 @@
+"""`single_point`: energies, forces and stresses of many structures at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import numpy as np
+from ase import Atoms
+
+from instar.app.point import computed, prepared
+from instar.app.potentials import build
+from instar.app.structures import StructureError, labels_of
+from instar.potentials import Pair, Potential
+
+__all__ = ["SinglePoint", "single_point"]
+
+
+@dataclass(frozen=True)
+class SinglePoint:
+    """Results for a list of structures, in its order."""
+
+    energies: np.ndarray
+    """(structures,), eV."""
+    forces: list[np.ndarray]
+    """One array (atoms, 3) for each structure, eV/Å."""
+    stresses: np.ndarray
+    """(structures, 3, 3), eV/Å³, in the sign of ASE; zero where a structure has no volume."""
+
+
+def single_point(
+    structures: Iterable[Any] | Atoms, potential: Any, precision: str = "float64"
+) -> SinglePoint:
+    """Energies, forces and stresses of structures of any mix of sizes and cells.
+
+    ``potential`` is an object of `instar.potentials`, or the mapping (or list of mappings) that
+    stands in configuration files. All structures are computed as one program.
+    """
+    structures = [structures] if isinstance(structures, Atoms) else list(structures)
+    built = build(potential)
+    if not structures:
+        return SinglePoint(np.zeros(0), [], np.zeros((0, 3, 3)))
+    with jax.enable_x64(precision == "float64"):
+        point = prepared(structures, built, precision)
+        check_species(structures, built.potential)
+        evaluation, point = computed(point)
+        stresses = np.asarray(evaluation.stress(point.systems.data.cell))
+        energies, forces = (np.asarray(a) for a in (evaluation.energy, evaluation.forces))
+    ends = np.cumsum([len(atoms) for atoms in structures])[:-1]
+    return SinglePoint(energies, [f.copy() for f in np.split(forces, ends)], stresses)
+
+
+def check_species(structures: list[Atoms], potential: Potential) -> None:
+    """Every two species that meet in a structure have parameters; else an error names them."""
+    for number, atoms in enumerate(structures):
+        present = set(labels_of(atoms))
+        for part in potential.terms():
+            if isinstance(part, Pair):
+                for first, second in part.missing(present):
+                    pair = first if first == second else f"the pair {first}-{second}"
+                    raise StructureError(
+                        f"{type(part.formula).__name__} has no parameters for {pair} of "
+                        f"structure {number}.\nGive them in parameters or pairs, or name a "
+                        "mixing rule."
+                    )

@@ -1,0 +1,141 @@
+"""Quantities with units, as numbers in the units that instar computes with.
+
+Inside: eV, Å, amu, e, K, rad; so time is in Å √(amu/eV) and pressure in eV/Å³. CODATA 2018.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+__all__ = ["BOLTZMANN", "UnitError", "quantity"]
+
+BOLTZMANN = 8.617333262145179e-5
+"""eV/K."""
+_AVOGADRO = 6.02214076e23
+_CHARGE = 1.602176634e-19  # C, so that 1 eV is as many J
+_AMU = 1.66053906660e-27  # kg
+_TIME = 1e-10 * math.sqrt(_AMU / _CHARGE)  # s
+
+Dimension = tuple[int, int, int, int, int, int]
+"""Powers of energy, length, time, charge, temperature, angle."""
+
+_ENERGY: Dimension = (1, 0, 0, 0, 0, 0)
+_LENGTH: Dimension = (0, 1, 0, 0, 0, 0)
+_DURATION: Dimension = (0, 0, 1, 0, 0, 0)
+_CHARGES: Dimension = (0, 0, 0, 1, 0, 0)
+_TEMPERATURE: Dimension = (0, 0, 0, 0, 1, 0)
+_ANGLE: Dimension = (0, 0, 0, 0, 0, 1)
+_PRESSURE: Dimension = (1, -3, 0, 0, 0, 0)
+_MASS: Dimension = (1, -2, 2, 0, 0, 0)
+
+UNITS: dict[str, tuple[float, Dimension]] = {
+    "eV": (1.0, _ENERGY),
+    "meV": (1e-3, _ENERGY),
+    "J": (1 / _CHARGE, _ENERGY),
+    "kJ/mol": (1e3 / (_AVOGADRO * _CHARGE), _ENERGY),
+    "kcal/mol": (4184 / (_AVOGADRO * _CHARGE), _ENERGY),
+    "hartree": (27.211386245988, _ENERGY),
+    "angstrom": (1.0, _LENGTH),
+    "Å": (1.0, _LENGTH),
+    "A": (1.0, _LENGTH),
+    "nm": (10.0, _LENGTH),
+    "pm": (0.01, _LENGTH),
+    "bohr": (0.529177210903, _LENGTH),
+    "cm": (1e8, _LENGTH),
+    "m": (1e10, _LENGTH),
+    "fs": (1e-15 / _TIME, _DURATION),
+    "ps": (1e-12 / _TIME, _DURATION),
+    "ns": (1e-9 / _TIME, _DURATION),
+    "s": (1 / _TIME, _DURATION),
+    "e": (1.0, _CHARGES),
+    "V": (1.0, (1, 0, 0, -1, 0, 0)),
+    "K": (1.0, _TEMPERATURE),
+    "rad": (1.0, _ANGLE),
+    "deg": (math.pi / 180, _ANGLE),
+    "amu": (1.0, _MASS),
+    "g": (1e-3 / _AMU, _MASS),
+    "kg": (1 / _AMU, _MASS),
+    "Pa": (1e-30 / _CHARGE, _PRESSURE),
+    "kPa": (1e-27 / _CHARGE, _PRESSURE),
+    "MPa": (1e-24 / _CHARGE, _PRESSURE),
+    "GPa": (1e-21 / _CHARGE, _PRESSURE),
+    "bar": (1e-25 / _CHARGE, _PRESSURE),
+    "atm": (101325e-30 / _CHARGE, _PRESSURE),
+}
+
+_NAMES: dict[Dimension, str] = {
+    _ENERGY: "an energy, such as eV",
+    _LENGTH: "a length, such as angstrom",
+    _CHARGES: "a charge, such as e",
+    (0, -1, 0, 0, 0, 0): "an inverse length, such as 1/angstrom",
+    (1, 6, 0, 0, 0, 0): "an energy times a length to the sixth, such as eV angstrom^6",
+    (1, -2, 0, 0, 0, 0): "a stiffness, such as eV/angstrom^2",
+    (1, -1, 0, 0, 0, 0): "a force, such as eV/angstrom",
+    (0, 0, 0, 0, 0, 0): "a bare number",
+}
+
+_NUMBER = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(.*)", re.DOTALL)
+_FACTOR = re.compile(r"([*/]?)\s*(1(?![\d.])|[A-Za-zÅ]+)(?:(?:\^|\*\*)(-?\d+))?\s*")
+
+
+class UnitError(ValueError):
+    """A quantity that can't be read, or is of another kind than is needed."""
+
+
+def quantity(value: Any, dimension: Dimension) -> float:
+    """A number, or text such as "8.5 angstrom", as a number in the units used inside.
+
+    A bare number is taken to be in those units. Where an energy is needed a temperature T stands
+    for k_B·T.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise UnitError(f"{value!r} is no quantity; write a number, or a number with a unit.")
+    if isinstance(value, int | float):
+        return _finite(float(value), value)
+    match = _NUMBER.fullmatch(value)
+    if match is None:
+        raise UnitError(f"{value!r} is no quantity; write a number, then a unit: '8.5 angstrom'.")
+    number, unit = float(match[1]), match[2].strip()
+    factor, found = parse_unit(unit) if unit else (1.0, dimension)
+    if found == _TEMPERATURE and dimension == _ENERGY:
+        factor, found = factor * BOLTZMANN, _ENERGY
+    if found != dimension:
+        raise UnitError(f"{value!r} has the wrong unit: {_name(dimension)} is needed.")
+    return _finite(number * factor, value)
+
+
+def parse_unit(text: str) -> tuple[float, Dimension]:
+    """A unit such as eV/angstrom^2: its size in the units used inside, and its dimension."""
+    if text in UNITS:
+        return UNITS[text]
+    for compound in ("kJ/mol", "kcal/mol"):
+        if text.startswith(compound):
+            factor, dimension = parse_unit("eV" + text[len(compound) :])
+            return factor * UNITS[compound][0], dimension
+    factor, powers, place = 1.0, [0] * 6, 0
+    while place < len(text):
+        match = _FACTOR.match(text, place)
+        if match is None or (match[2] != "1" and match[2] not in UNITS):
+            known = ", ".join(UNITS)
+            raise UnitError(f"{text!r} is no unit; known are {known}, and products such as eV/Å^2.")
+        sign = -1 if match[1] == "/" else 1
+        if match[2] != "1":
+            size, dimension = UNITS[match[2]]
+            power = sign * int(match[3] or 1)
+            factor *= size**power
+            powers = [p + power * d for p, d in zip(powers, dimension, strict=True)]
+        place = match.end()
+    a, b, c, d, e, f = powers
+    return factor, (a, b, c, d, e, f)
+
+
+def _name(dimension: Dimension) -> str:
+    return _NAMES.get(dimension, f"powers {dimension} of energy, length, time, charge, K, rad")
+
+
+def _finite(number: float, value: Any) -> float:
+    if not math.isfinite(number):
+        raise UnitError(f"{value!r} is not a finite number.")
+    return number

@@ -1,0 +1,45 @@
+"""Rows in blocks: small enough for a cache, and spread over devices.
+
+A block is worked on from beginning to end before the next one. With several devices each takes
+an equal share of the blocks; what all blocks read is copied to each device once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+from jax import lax
+from jax.sharding import Mesh, PartitionSpec
+
+__all__ = ["block_shape", "over_blocks"]
+
+ROWS = 512
+"""Rows in a block, about: a few arrays of this length stay in a core's own cache."""
+
+
+def block_shape(rows: int, mesh: Mesh | None) -> tuple[int, int]:
+    """How many blocks, of how many rows each; their product is at least ``rows``."""
+    devices = 1 if mesh is None else mesh.size
+    blocks = devices * max(1, round(rows / (ROWS * devices)))
+    return blocks, max(1, -(-rows // blocks))
+
+
+def over_blocks[R](
+    fn: Callable[[Any, Any], R], blocked: Any, shared: Any, mesh: Mesh | None = None
+) -> R:
+    """``fn(block, shared)`` for each block: one leading entry of everything in ``blocked``."""
+
+    def each(blocked: Any, shared: Any) -> R:
+        if jax.tree.leaves(blocked)[0].shape[0] == 1:
+            result = fn(jax.tree.map(lambda a: a[0], blocked), shared)
+            return jax.tree.map(lambda a: a[None], result)
+        return lax.map(lambda block: fn(block, shared), blocked)
+
+    if mesh is None:
+        return each(blocked, shared)
+    spread, copied = PartitionSpec(mesh.axis_names), PartitionSpec()
+    return jax.shard_map(
+        each, mesh=mesh, in_specs=(spread, copied), out_specs=spread, check_vma=False
+    )(blocked, shared)

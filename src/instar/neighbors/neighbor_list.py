@@ -1,0 +1,351 @@
+"""`NeighborList`: who is within reach of whom, kept up to date.
+
+A list is made for distances up to cutoff + skin. It holds until some particle may have come from
+beyond that to within the cutoff. With the cell deformed from A₀ to A, F = A₀⁻¹A, and each
+particle displaced by u beyond what the deformation does to it, a pair that was at least R apart
+is still apart by
+
+    |r| ≥ (1 − ‖F − 1‖) R − 2 max |u|
+
+so the list is stale only once that may be less than the cutoff.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, Protocol, runtime_checkable
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array, lax
+from jax.sharding import Mesh
+
+from instar.core.assertion import runtime_assert
+from instar.core.capacity import FixedCapacity, LensCapacity
+from instar.core.data import Buffered, Index, Table
+from instar.core.lens import Lens
+from instar.core.typing import HasPositions, HasSystem, ParticleId, SystemId
+from instar.core.utils.jax import dataclass, field
+from instar.geometry import Cell
+from instar.neighbors.blocks import block_shape, over_blocks
+from instar.neighbors.grid import Grid, grid_of
+from instar.neighbors.images import FAR, Images, Wrapped, wrap
+from instar.neighbors.search import WORD, Found, Points, Room, search
+from instar.neighbors.sizes import Sizes, estimate
+from instar.statefunc.edges import Edges
+
+__all__ = ["HasCell", "NeighborList", "NeighborMatrix"]
+
+GROWTH = 1.1
+"""Ratio of the sizes that buffers grow through: finer than doubling, since room costs time."""
+
+
+@runtime_checkable
+class HasCell(Protocol):
+    """Systems that have a cell."""
+
+    @property
+    def cell(self) -> Cell:
+        """One cell a system."""
+        ...
+
+
+@runtime_checkable
+class _InSystems(HasPositions, HasSystem, Protocol):
+    """Particles that have a place, in a system."""
+
+
+@dataclass
+class NeighborMatrix:
+    """Neighbors of each particle, one row each, in the order of the particles."""
+
+    neighbors: Index[ParticleId]  # (particles, room); out of bounds where there are no more
+    shift: Array  # (particles, room, 3): whole cells that the neighbor is away
+
+
+@dataclass
+class NeighborList:
+    """Who is within reach of whom: a matrix of rows of images, and what it was made from.
+
+    Rows of the matrix are particles sorted in space, in blocks. Make one with
+    `NeighborList.of`; it is empty and stale until `updated`.
+    """
+
+    images: Images
+    rows: Array  # (blocks, width): the image that each row of the matrix is about
+    slots: Array  # (blocks, room, width): images near it; 0 where there are no more
+    place: Array  # (particles,): the row of the matrix of each particle
+    positions: Array  # (particles, 3) when the list was made
+    cell: Cell  # when the list was made
+    cutoff: Array  # (systems,) Å
+    skin: Array  # (systems,) Å
+    words: int = field(static=True)
+    subdivision: int = field(static=True)
+    mesh: Mesh | None = field(static=True, default=None)
+
+    # Making -------------------------------------------------------------------------------
+
+    @staticmethod
+    def of[P: _InSystems, S: HasCell](
+        particles: Table[ParticleId, P] | Buffered[ParticleId, P],
+        systems: Table[SystemId, S],
+        cutoff: Any,
+        skin: Any = 0.0,
+        *,
+        subdivision: int | None = None,
+        sizes: Sizes | None = None,
+        mesh: Mesh | None = None,
+    ) -> NeighborList:
+        """An empty list with room for what is to be expected; values must be known.
+
+        ``cutoff`` and ``skin`` (Å): one for all systems, or one each. ``subdivision`` is the
+        number of bins to a reach (0: all pairs of a system); left out, the cheapest. ``sizes``
+        replaces all estimates. With ``mesh`` rows are spread over its devices.
+        """
+        positions, cell = particles.data.positions, systems.data.cell
+        cutoffs, skins = (_per_system(a, cell, positions.dtype) for a in (cutoff, skin))
+        _check_lengths(cutoffs, skins)
+        system = np.asarray(particles.data.system.indices)
+        if sizes is None:
+            reach = np.asarray(cutoffs + skins, np.float64)
+            sizes = _estimate(np.asarray(positions), system, cell, reach, subdivision)
+        blocks, width = block_shape(len(system), mesh)
+        return NeighborList(
+            images=Images(
+                jnp.full(sizes.images, len(system), jnp.int32),
+                jnp.zeros((sizes.images, 3), jnp.int32),
+            ),
+            rows=jnp.zeros((blocks, width), jnp.int32),
+            slots=jnp.zeros((blocks, sizes.neighbors, width), jnp.int32),
+            place=jnp.zeros(len(system), jnp.int32),
+            positions=jnp.full_like(positions, jnp.nan),  # further away than any skin
+            cell=cell,
+            cutoff=cutoffs,
+            skin=skins,
+            words=sizes.words,
+            subdivision=sizes.subdivision,
+            mesh=mesh,
+        )
+
+    # Keeping up to date -------------------------------------------------------------------
+
+    @property
+    def sizes(self) -> Sizes:
+        """The room of each buffer."""
+        rows = self.images.owner.shape[0]
+        return Sizes(rows, self.slots.shape[1], self.words, self.subdivision)
+
+    def is_stale(self, positions: Array, system: Array, cell: Cell) -> Array:
+        """Whether a pair may be within the cutoff that the list does not have."""
+        deformation = jnp.einsum("sij,sjk->sik", self.cell.inverse, cell.vectors)
+        strain = deformation - jnp.eye(3, dtype=deformation.dtype)[None]
+        reach = self.cutoff + self.skin
+        kept = (1 - jnp.sqrt(jnp.sum(strain**2, axis=(1, 2)))) * reach - self.cutoff
+        limit = jnp.where(kept >= 0, (kept / 2) ** 2, -1)
+        if limit.shape[0] == 1:
+            before, limit = self.positions @ deformation[0], limit[0]
+        else:
+            at = jnp.clip(system, 0, limit.shape[0] - 1)
+            before = jnp.einsum("pj,pjk->pk", self.positions, deformation[at])
+            limit = limit[at]
+        moved = jnp.sum((positions - before) ** 2, axis=1)
+        there = (system >= 0) & (system < self.cutoff.shape[0])
+        return jnp.any(there & ~(moved <= limit))  # a position that is no number is stale, too
+
+    def updated[P: _InSystems, S: HasCell](
+        self,
+        particles: Table[ParticleId, P] | Buffered[ParticleId, P],
+        systems: Table[SystemId, S],
+        where: Lens[Any, Any] | None = None,
+    ) -> NeighborList:
+        """The list for particles where they are now: made anew if it is stale, else as it is.
+
+        Works inside compiled code. Buffers that turn out too small are reported by a check:
+        with ``where``, which says where the list is in the state, the check carries the repair.
+        Wrap the caller (`as_result_function`, `advance`); unwrapped, pairs that do not fit would
+        be missing.
+        """
+        data = lax.stop_gradient((particles.data.positions, systems.data.cell))
+        positions, cell = data
+        system = particles.data.system.indices
+        present = lax.stop_gradient(self)
+
+        def anew() -> tuple[NeighborList, Array]:
+            return present._made(positions, system, cell)
+
+        def kept() -> tuple[NeighborList, Array]:
+            return present, jnp.zeros(3, jnp.int32)
+
+        made, needs = lax.cond(present.is_stale(positions, system, cell), anew, kept)
+        made._check_room(needs, where)
+        there = (system >= 0) & (system < cell.vectors.shape[0])
+        runtime_assert(
+            jnp.all(jnp.isfinite(positions) | ~there[:, None]),
+            "A particle's position is not a finite number: particle {particle}.",
+            fmt_args={"particle": jnp.argmax(there & ~jnp.isfinite(positions).all(axis=1))},
+        )
+        return made
+
+    def resized(self, **sizes: int) -> NeighborList:
+        """With buffers of other sizes; what is in them is kept, as far as it fits."""
+        new = dataclasses.replace(self.sizes, **sizes)
+        particles = self.positions.shape[0]
+        images = Images(
+            _resized(self.images.owner, new.images, 0, particles),
+            _resized(self.images.shift, new.images, 0, 0),
+        )
+        slots = _resized(self.slots, new.neighbors, 1, 0)
+        return dataclasses.replace(
+            self, images=images, slots=slots, words=new.words, subdivision=new.subdivision
+        )
+
+    def _made(self, positions: Array, system: Array, cell: Cell) -> tuple[NeighborList, Array]:
+        wrapped = wrap(positions, system, cell)
+        reach = self.cutoff + self.skin
+        rows = self.images.owner.shape[0]
+        grid = grid_of(wrapped, positions, cell, reach, rows, self.subdivision)
+        at, place = _in_space(grid.home, self.rows.shape)
+        room = Room(self.slots.shape[1], self.words, self.subdivision)
+
+        def find(rows: Array, shared: tuple[Grid, Wrapped, Cell, Array]) -> Found:
+            grid, wrapped, cell, reach = shared
+            return search(grid, _points(grid, wrapped, rows), cell, reach, room)
+
+        found = over_blocks(find, at, (grid, wrapped, cell, reach), self.mesh)
+        needs = jnp.stack(
+            [
+                grid.needed + 1,
+                jnp.max(found.count, initial=0),
+                -(-jnp.max(found.candidates) // WORD),
+            ]
+        )
+        new = dataclasses.replace(
+            self,
+            images=grid.images,
+            rows=at,
+            slots=found.rows,
+            place=place,
+            positions=positions,
+            cell=cell,
+        )
+        return new, needs
+
+    def _check_room(self, needs: Array, where: Lens[Any, Any] | None) -> None:
+        for number, name in enumerate(("images", "neighbors", "words")):
+            size = getattr(self.sizes, name)
+            if where is None:
+                capacity = FixedCapacity(size, f"Make the list with more room for {name}.")
+            else:
+                capacity = LensCapacity(size, where.nest(_SizeLens(name)), base=GROWTH)
+            capacity.generate_assertion(needs[number])
+
+    # Reading ------------------------------------------------------------------------------
+
+    def matrix(self) -> NeighborMatrix:
+        """Neighbors of each particle up to cutoff + skin at the time the list was made."""
+        particles = self.positions.shape[0]
+        near = self._by_particle(self.slots)
+        own = self.images.shift[self.rows.reshape(-1)[self.place]]
+        shift = jnp.where((near > 0)[..., None], self.images.shift[near] - own[:, None], 0)
+        owner = jnp.where(near > 0, self.images.owner[near], particles)
+        return NeighborMatrix(Index.integer(owner, n=particles, label=ParticleId), shift)
+
+    def edges(self, particles: Any, systems: Any) -> Edges:
+        """The same as edges in rows, with shifts (Å) for cells as they are now; differentiable."""
+        matrix = self.matrix()
+        system = jnp.clip(particles.data.system.indices, 0, self.cutoff.shape[0] - 1)
+        vectors = systems.data.cell.vectors[system]
+        shifts = jnp.einsum("pnk,pkx->pnx", matrix.shift.astype(vectors.dtype), vectors)
+        return Edges.rows(matrix.neighbors.indices, shifts)
+
+    def _by_particle(self, slots: Array) -> Array:
+        """(blocks, room, width) → (particles, room)."""
+        rows = jnp.swapaxes(slots, 1, 2).reshape(-1, slots.shape[1])
+        return rows[self.place]
+
+
+@dataclasses.dataclass(frozen=True)
+class _SizeLens(Lens[NeighborList, int]):
+    """One size of a list; writing it makes the buffers longer."""
+
+    name: str
+
+    @property
+    def paths(self) -> tuple[Any, ...]:
+        return ((),)
+
+    def get(self, state: NeighborList) -> int:
+        return getattr(state.sizes, self.name)
+
+    def set(self, state: NeighborList, value: int) -> NeighborList:
+        return state.resized(**{self.name: value})
+
+
+def _per_system(values: Any, cell: Cell, dtype: Any) -> Array:
+    systems = cell.vectors.shape[0]
+    given = np.asarray(values, dtype)
+    if given.shape not in ((), (systems,)):
+        raise ValueError(
+            f"There are {systems} systems, but lengths of shape {given.shape}.\n"
+            "Give one length (Å) for all systems, or one each."
+        )
+    return jnp.asarray(np.broadcast_to(given, (systems,)))
+
+
+def _check_lengths(cutoff: Array, skin: Array) -> None:
+    for name, values in (("cutoff", cutoff), ("skin", skin)):
+        known = np.asarray(values)
+        if not (np.isfinite(known) & (known >= 0)).all():
+            raise ValueError(f"A {name} is a length (Å), not {known.tolist()}.")
+
+
+def _estimate(
+    positions: np.ndarray,
+    system: np.ndarray,
+    cell: Cell,
+    reach: np.ndarray,
+    subdivision: int | None,
+) -> Sizes:
+    """Sizes from the density of each system, on the host."""
+    vectors, periodic = np.asarray(cell.vectors, np.float64), np.asarray(cell.periodic)
+    systems = len(vectors)
+    there = (system >= 0) & (system < systems)
+    counts = np.bincount(system[there], minlength=systems)
+    inverse = np.linalg.inv(vectors)
+    heights = 1 / np.linalg.norm(inverse, axis=1)
+    # Along open axes particles take a box around them, at least an atom wide.
+    places = np.einsum("pi,pij->pj", positions[there], inverse[system[there]])
+    low, high = np.full((systems, 3), np.inf), np.full((systems, 3), -np.inf)
+    np.minimum.at(low, system[there], places)
+    np.maximum.at(high, system[there], places)
+    taken = np.where(counts[:, None] > 0, np.maximum(high - low, 2 / heights), 1)
+    volumes = np.abs(np.linalg.det(vectors)) * np.where(periodic, 1, taken).prod(axis=1)
+    return estimate(counts, heights, volumes, periodic, reach, subdivision)
+
+
+def _in_space(home: Array, shape: tuple[int, ...]) -> tuple[Array, Array]:
+    """Rows of the matrix in the order of space, and the row of each particle."""
+    particles = home.shape[0]
+    number = jnp.arange(particles, dtype=jnp.int32)
+    absent = np.iinfo(np.int32).max
+    at, order = lax.sort((jnp.where(home > 0, home, absent), number), num_keys=1)
+    place = jnp.zeros(particles, jnp.int32).at[order].set(number, unique_indices=True)
+    rows = jnp.zeros(shape[0] * shape[1], jnp.int32)
+    return rows.at[:particles].set(jnp.where(at < absent, at, 0)).reshape(shape), place
+
+
+def _points(grid: Grid, wrapped: Wrapped, rows: Array) -> Points:
+    """The particles that these images are, as points to look from."""
+    there = rows > 0
+    owner = jnp.where(there, grid.images.owner[rows], 0)
+    x, y, z = (jnp.where(there, p[rows], -FAR) for p in grid.points)
+    return Points(x, y, z, wrapped.inside[owner], wrapped.system[owner], rows, there)
+
+
+def _resized(array: Array, length: int, axis: int, fill: int) -> Array:
+    more = length - array.shape[axis]
+    if more <= 0:
+        return lax.slice_in_dim(array, 0, length, axis=axis)
+    padding = [(0, 0)] * array.ndim
+    padding[axis] = (0, more)
+    return jnp.pad(array, padding, constant_values=fill)

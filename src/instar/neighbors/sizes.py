@@ -1,0 +1,101 @@
+"""How much room neighbors need, estimated before the first search, and which search is cheapest.
+
+Estimates come from the number density of each system. They are meant to suffice for a liquid
+with something to spare; what needs more (a cluster in a large box) grows at the first search.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from instar.core.utils.jax import dataclass, field
+from instar.neighbors.search import WORD
+
+__all__ = ["Sizes", "estimate", "search_cost"]
+
+SUBDIVISIONS = (0, 1, 2, 3)
+"""Bins to a reach that the cost model chooses from; 0 tests all pairs of a system."""
+
+COST_OF_COLUMN, COST_OF_TEST, COST_OF_IMAGE = 10.0, 2.3, 140.0
+"""Nanoseconds for one column of one particle, one candidate, and one image sorted.
+
+Measured by ``bench/neighbors.py`` on two cores of an AMD EPYC; only their ratios matter.
+"""
+
+
+@dataclass
+class Sizes:
+    """Sizes of the buffers of a search, and how finely it divides space."""
+
+    images: int = field(static=True)
+    neighbors: int = field(static=True)
+    words: int = field(static=True)
+    subdivision: int = field(static=True)
+
+
+def estimate(
+    counts: np.ndarray,
+    heights: np.ndarray,
+    volumes: np.ndarray,
+    periodic: np.ndarray,
+    reach: np.ndarray,
+    subdivision: int | None = None,
+) -> Sizes:
+    """Sizes for systems with these numbers of particles, heights (Å), volumes (Å³), reaches (Å).
+
+    ``volumes`` are those that particles really take. With ``subdivision`` None the cheapest
+    search is chosen.
+    """
+    span = np.where(periodic, reach[:, None] / heights, 0)
+    images = counts * np.prod(1 + 2 * span, axis=1)
+    density = counts / volumes
+    neighbors = density * (4 / 3) * math.pi * reach**3
+    wanted = float(_with_fluctuation(neighbors).max(initial=0))
+    best = subdivision
+    if best is None:
+        costs = [search_cost(counts, images, density, span, reach, s) for s in SUBDIVISIONS]
+        best = SUBDIVISIONS[int(np.argmin(costs))]
+    column = float(_column(images, density, span, reach, best).max(initial=0))
+    particles = int(counts.sum())
+    return Sizes(
+        images=1 + max(particles, math.ceil(1.03 * images.sum() + 3 * math.sqrt(images.sum()))),
+        neighbors=max(2, math.ceil(wanted)),
+        words=max(1, math.ceil(column / WORD)),
+        subdivision=best,
+    )
+
+
+def search_cost(
+    counts: np.ndarray,
+    images: np.ndarray,
+    density: np.ndarray,
+    span: np.ndarray,
+    reach: np.ndarray,
+    subdivision: int,
+) -> float:
+    """Time of one search (ns), as the model predicts it."""
+    columns = (2 * subdivision + 1) ** 2
+    tests = columns * float(_column(images, density, span, reach, subdivision).max(initial=0))
+    per_particle = columns * COST_OF_COLUMN + tests * COST_OF_TEST
+    return float(counts.sum()) * per_particle + float(images.sum()) * COST_OF_IMAGE
+
+
+def _column(
+    images: np.ndarray, density: np.ndarray, span: np.ndarray, reach: np.ndarray, subdivision: int
+) -> np.ndarray:
+    """The most candidates in one column of bins, about."""
+    if subdivision == 0:
+        return images
+    extent = np.where(span > 0, (1 + 2 * span) / np.where(span > 0, span, 1), 2.0)
+    bins = np.maximum(1, np.floor(extent[:, :2] * subdivision))
+    breadth = extent[:, :2] / bins * reach[:, None]  # of a bin, Å
+    height = np.minimum(2 + 1 / subdivision, extent[:, 2]) * reach
+    held = density * breadth.prod(axis=1) * height
+    return np.minimum(images, _with_fluctuation(held))
+
+
+def _with_fluctuation(mean: np.ndarray) -> np.ndarray:
+    """What the fullest of many places holds in a liquid: less than random points would."""
+    return mean + 2.5 * np.sqrt(mean) + 2

@@ -1,0 +1,49 @@
+"""Coulomb up to a cutoff as potentials: plain, Wolf, damped and shifted in force (DSF)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from instar.core.utils.jax import dataclass
+from instar.potentials.coulomb import ScreenedCoulomb
+from instar.potentials.evaluation import Evaluation, Request, System, per_system
+from instar.potentials.pair import Pair, column
+from instar.potentials.potential import Potential, PotentialError, Sum
+from instar.potentials.truncation import subtracted
+
+__all__ = ["METHODS", "ChargeSelf", "cutoff_coulomb"]
+
+METHODS = {"plain": "truncate", "wolf": "shift", "dsf": "force_shift"}
+"""How each method ends at the cutoff."""
+
+
+def cutoff_coulomb(cutoff: int | float, method: str = "dsf", alpha: int | float = 0.0) -> Potential:
+    """Coulomb interaction of the column ``charges`` (e) of particles, up to ``cutoff`` (Å).
+
+    ``method``: plain (cut, no more), wolf or dsf, both with the damping ``alpha`` (1/Å).
+    """
+    if method not in METHODS:
+        raise PotentialError(f"There is no method {method!r}; there are {', '.join(METHODS)}.")
+    if method == "plain" and alpha != 0:
+        raise PotentialError("The plain Coulomb interaction is not damped; alpha must be 0.")
+    formula = ScreenedCoulomb(np.float64(alpha))
+    pairs = Pair(formula, np.float64(cutoff), truncation=METHODS[method], strength="charges")
+    return pairs if method == "plain" else Sum((pairs, ChargeSelf(pairs)))
+
+
+@dataclass
+class ChargeSelf(Potential):
+    """What a charge has with itself in a damped or shifted sum over pairs."""
+
+    pairs: Pair
+
+    def apart_from_pairs(self, system: System, request: Request) -> Evaluation:
+        """−½ kₑ q² (2α/√π + c) for each particle; it exerts no force."""
+        pairs = self.pairs
+        constant = subtracted(pairs.formula, pairs.truncation, pairs.cutoff)
+        charges = column(system, "charges")
+        energies = pairs.formula.self_energy(constant) * charges**2
+        return Evaluation(
+            energy=per_system(energies, system) if request.energy else None,
+            particle_energies=energies if request.per_particle else None,
+        )

@@ -1,0 +1,47 @@
+"""Coulomb interaction up to a cutoff: plain, or screened as Wolf and Fennell–Gezelter do it.
+
+    u(r) = kₑ q q' erfc(αr)/r          α = 0: plain
+
+Wolf: shifted to zero at the cutoff. DSF: shifted in energy and force. Both add for each charge
+what it has with itself,
+
+    −½ kₑ q² (2α/√π + c),   c: what the truncation subtracts at r = 0
+
+Wolf et al., J. Chem. Phys. 110, 8254 (1999); Fennell and Gezelter, J. Chem. Phys. 124, 234104
+(2006).
+"""
+
+from __future__ import annotations
+
+import math
+
+import jax.numpy as jnp
+from jax import Array
+from jax.scipy.special import erfc
+
+from instar.core.utils.jax import dataclass
+from instar.potentials.formula import Formula, Parameter
+
+__all__ = ["COULOMB_CONSTANT", "ScreenedCoulomb"]
+
+COULOMB_CONSTANT = 14.39964547842567
+"""kₑ = e²/4πε₀ (eV Å), CODATA 2018."""
+
+
+@dataclass
+class ScreenedCoulomb(Formula):
+    """u(r) = kₑ erfc(αr)/r for unit charges; the engine multiplies with both charges (e).
+
+    α in 1/Å; zero is the plain interaction.
+    """
+
+    alpha: Parameter
+
+    def energy(self, squared: Array) -> Array:
+        """kₑ erfc(α√s)/√s."""
+        r = jnp.sqrt(squared)
+        return COULOMB_CONSTANT * erfc(self.alpha * r) / r
+
+    def self_energy(self, subtracted: Array) -> Array:
+        """−½ (2kₑα/√π + c) for a unit charge, c what its truncation subtracts at r = 0 (eV)."""
+        return -(COULOMB_CONSTANT * 2 * self.alpha / math.sqrt(math.pi) + subtracted) / 2

@@ -1,0 +1,96 @@
+"""`Evaluation`: what a potential gives; `Request`: what was asked for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+from jax import Array
+
+from instar.core.capacity import sum_over_capacity
+from instar.core.utils.jax import dataclass, field
+from instar.geometry import Cell
+
+__all__ = ["Evaluation", "Request", "System", "per_system"]
+
+
+@dataclass
+class Request:
+    """Which results are worked out; what is not asked for costs nothing."""
+
+    energy: bool = field(static=True, default=True)
+    forces: bool = field(static=True, default=True)
+    virial: bool = field(static=True, default=False)
+    per_particle: bool = field(static=True, default=False)
+
+
+@dataclass
+class Evaluation:
+    """Results of a potential; None where they were not asked for.
+
+    energy     (systems,)      eV
+    forces     (particles, 3)  eV/Å, zero for absent particles
+    virial     (systems, 3, 3) eV, W = Σ r ⊗ f = −∂U/∂ε under the strain r → r·(1 + ε)
+    particle_energies (particles,)  eV; they add up to the energy
+    """
+
+    energy: Array | None = None
+    forces: Array | None = None
+    virial: Array | None = None
+    particle_energies: Array | None = None
+
+    def __add__(self, other: Evaluation) -> Evaluation:
+        def both(a: Any, b: Any) -> Any:
+            return b if a is None else a if b is None else a + b
+
+        names = ("energy", "forces", "virial", "particle_energies")
+        return Evaluation(*(both(getattr(self, n), getattr(other, n)) for n in names))
+
+    def stress(self, cell: Cell) -> Array:
+        """σ = −W/V (systems, 3, 3), eV/Å³: the sign of ASE, negative under compression.
+
+        Zero for a system without an end, whose volume is infinite.
+        """
+        if self.virial is None:
+            raise ValueError("The stress needs the virial: evaluate(..., virial=True).")
+        return -self.virial / cell.volume[:, None, None]
+
+
+@dataclass
+class System:
+    """Particles and systems as bare arrays: what terms of a potential read."""
+
+    positions: Array  # (particles, 3)
+    system: Array  # (particles,) int32, in bounds
+    there: Array  # (particles,) whether the row is a particle
+    cell: Cell
+    particles: Any  # the tables they come from
+    systems: Any
+
+    @staticmethod
+    def of(particles: Any, systems: Any) -> System:
+        """From a table of particles and a table of systems."""
+        cell = systems.data.cell
+        index = particles.data.system.indices
+        there = (index >= 0) & (index < cell.vectors.shape[0])
+        system = jnp.where(there, index, 0).astype(jnp.int32)
+        return System(particles.data.positions, system, there, cell, particles, systems)
+
+    @property
+    def count(self) -> int:
+        """How many systems there are."""
+        return self.cell.vectors.shape[0]
+
+
+def per_system(values: Array, system: System) -> Array:
+    """Sums over the particles of each system: (particles, ...) → (systems, ...).
+
+    Particles are dealt out to a few lanes by their number, so that no partial sum is long and the
+    result does not depend on room for particles.
+    """
+    lanes = max(1, 256 // max(1, system.count))
+    lane = jnp.arange(values.shape[0], dtype=jnp.int32) % lanes
+    there = system.there.reshape(-1, *(1,) * (values.ndim - 1))
+    sums = jnp.zeros((system.count, lanes, *values.shape[1:]), values.dtype)
+    sums = sums.at[system.system, lane].add(jnp.where(there, values, 0))
+    return sum_over_capacity(sums, axis=1)

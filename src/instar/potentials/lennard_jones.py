@@ -1,0 +1,38 @@
+"""Lennard-Jones: u(r) = 4ε [(σ/r)¹² − (σ/r)⁶]."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from jax import Array
+
+from instar.core.utils.jax import dataclass
+from instar.potentials.formula import Formula, Parameter, arithmetic, geometric
+
+__all__ = ["LennardJones"]
+
+
+@dataclass
+class LennardJones(Formula):
+    """u(r) = 4ε [(σ/r)¹² − (σ/r)⁶], with ε in eV and σ in Å."""
+
+    epsilon: Parameter
+    sigma: Parameter
+
+    MIXING: ClassVar[dict[str, dict[str, Any]]] = {
+        "lorentz_berthelot": {"epsilon": geometric, "sigma": arithmetic},
+        "geometric": {"epsilon": geometric, "sigma": geometric},
+    }
+
+    def energy(self, squared: Array) -> Array:
+        """4ε (x² − x) with x = (σ/r)⁶."""
+        ratio = self.sigma * self.sigma / squared
+        sixth = ratio * ratio * ratio
+        return 4 * self.epsilon * (sixth * sixth - sixth)
+
+    def tail(self, cutoff: Array) -> tuple[Array, Array]:
+        """∫ u r² dr = 4ε (σ¹²/9R⁹ − σ⁶/3R³);  ∫ u' r³ dr = 4ε (−12σ¹²/9R⁹ + 6σ⁶/3R³)."""
+        third = (self.sigma / cutoff) ** 3
+        attraction = 4 * self.epsilon * self.sigma**3 * third / 3
+        repulsion = 4 * self.epsilon * self.sigma**3 * third**3 / 9
+        return repulsion - attraction, 6 * attraction - 12 * repulsion

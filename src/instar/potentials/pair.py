@@ -1,0 +1,280 @@
+"""`Pair`: a formula, its parameters for each pair of species, and how it ends at the cutoff."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from instar.core.assertion import runtime_assert
+from instar.core.utils.jax import dataclass, field, is_traced
+from instar.potentials.evaluation import Evaluation, Request, System
+from instar.potentials.formula import HasTail
+from instar.potentials.pair_sum import Term
+from instar.potentials.potential import Potential, PotentialError
+from instar.potentials.tail import tail_correction
+from instar.potentials.truncation import TRUNCATIONS, truncated
+
+__all__ = ["MissingPairError", "Pair", "column"]
+
+
+class MissingPairError(PotentialError):
+    """Two species meet for which a potential has no parameters."""
+
+
+@dataclass
+class Pair(Potential):
+    """A pair potential: ``formula`` up to ``cutoff`` (Å).
+
+        formula     parameters are numbers, or matrices (species, species) with `species`;
+                    a number that is NaN is a pair that was not given
+        truncation  truncate | shift | force_shift | switch | tail
+        inner       for switch: where it begins (Å)
+        strength    the name of a column of particles whose values, multiplied, scale each pair
+
+    Parameters and cutoff are differentiable leaves. Made on the host they are kept in float64;
+    `evaluate` takes them in the precision of the positions.
+    """
+
+    formula: Any
+    cutoff: Any
+    inner: Any = None
+    species: tuple[str, ...] | None = field(static=True, default=None)
+    truncation: str = field(static=True, default="truncate")
+    strength: str | None = field(static=True, default=None)
+
+    def __post_init__(self) -> None:
+        """Refuse what does not fit together."""
+        if self.truncation not in TRUNCATIONS:
+            raise PotentialError(
+                f"There is no truncation {self.truncation!r}; there are {', '.join(TRUNCATIONS)}."
+            )
+        if (self.inner is not None) != (self.truncation == "switch"):
+            raise PotentialError(
+                "An inner radius belongs to truncation='switch', and that needs one: "
+                "inner=..., in Å, below the cutoff."
+            )
+        if self.truncation == "tail" and not isinstance(self.formula, HasTail):
+            raise PotentialError(
+                f"{type(self.formula).__name__} has no known tail.\n"
+                "Choose another truncation, such as shift."
+            )
+        if self.truncation == "tail" and self.strength is not None:
+            raise PotentialError(f"There is no tail for pairs scaled by {self.strength}.")
+        self._check_lengths()
+
+    def _check_lengths(self) -> None:
+        lengths = (self.cutoff, self.inner)
+        if is_traced(lengths) or not all(hasattr(c, "dtype") for c in lengths if c is not None):
+            return
+        if not float(self.cutoff) > 0 or not np.isfinite(float(self.cutoff)):
+            raise PotentialError(f"A cutoff is a length above zero (Å), not {self.cutoff}.")
+        if self.inner is not None and not 0 <= float(self.inner) < float(self.cutoff):
+            raise PotentialError(
+                f"The inner radius {self.inner} Å is not between 0 and the cutoff {self.cutoff} Å."
+            )
+
+    @staticmethod
+    def of(
+        kind: type[Any],
+        parameters: Mapping[str, Mapping[str, float]],
+        cutoff: float,
+        *,
+        mixing: str | None = None,
+        pairs: Mapping[tuple[str, str], Mapping[str, float]] | None = None,
+        truncation: str = "truncate",
+        inner: float | None = None,
+    ) -> Pair:
+        """A potential from parameters by species label.
+
+        ``parameters`` are those of two particles of the same species. Those of unlike species
+        come from ``pairs``, else from the ``mixing`` rule; a pair with neither is missing, which
+        is an error as soon as the two meet.
+        """
+        given = {tuple(sorted(pair)): values for pair, values in (pairs or {}).items()}
+        species = sorted({*parameters, *itertools.chain.from_iterable(given)})
+        matrices = _matrices(kind, species, parameters, given, mixing)
+        return Pair(
+            kind(**matrices),
+            np.float64(cutoff),
+            None if inner is None else np.float64(inner),
+            tuple(species),
+            truncation,
+        )
+
+    # As a potential -----------------------------------------------------------------------
+
+    @property
+    def reach(self) -> Any:
+        """The cutoff (Å)."""
+        return self.cutoff
+
+    def term(self, system: System) -> Term:
+        """The potential made ready for a pass over these particles."""
+        species = self._species_of(system)
+        self._check_given(system, species)
+        formula = truncated(self.formula, self.truncation, self._spread(self.cutoff), self.inner)
+        if species is not None and len(self.species or ()) == 1:
+            formula, species = jax.tree.map(lambda p: p.reshape(()), formula), None
+        strength = None
+        if self.strength is not None:
+            strength = column(system, self.strength)
+        return Term(formula, self.cutoff, species, strength)
+
+    def missing(self, labels: Iterable[str]) -> list[tuple[str, str]]:
+        """Pairs of these labels, all in one system, that have no parameters; must be known."""
+        if self.species is None:
+            return []
+        places = {name: number for number, name in enumerate(self.species)}
+        matrices = [np.asarray(p) for p in jax.tree.leaves(self.formula) if jnp.ndim(p) == 2]
+        given = ~np.isnan(np.stack(matrices)).any(axis=0)
+        return [
+            (first, second)
+            for first, second in itertools.combinations_with_replacement(sorted(labels), 2)
+            if first not in places
+            or second not in places
+            or not given[places[first], places[second]]
+        ]
+
+    def apart_from_pairs(self, system: System, request: Request) -> Evaluation:
+        """Tail corrections, where asked for."""
+        if self.truncation != "tail":
+            return Evaluation()
+        return tail_correction(
+            self.formula, self.cutoff, self._species_of(system), self._count, system, request
+        )
+
+    @property
+    def _count(self) -> int:
+        return 1 if self.species is None else len(self.species)
+
+    def _spread(self, length: Array) -> Array:
+        """A length for each entry of the parameters."""
+        if self.species is None:
+            return length
+        return jnp.broadcast_to(length, (self._count, self._count))
+
+    def _species_of(self, system: System) -> Array | None:
+        """The number of each particle's species among those of the potential."""
+        if self.species is None:
+            return None
+        labels = _labels(system)
+        places = {name: number for number, name in enumerate(self.species)}
+        known = [str(key) for key in labels.vocabulary]
+        numbers = np.array([places.get(name, -1) for name in known], np.int32)
+        own = jnp.asarray(numbers)[jnp.clip(labels.indices, 0, len(known) - 1)]
+        missing = system.there & (own < 0)
+        if not is_traced(missing) and bool(missing.any()):
+            unknown = known[int(labels.indices[int(jnp.argmax(missing))])]
+            raise MissingPairError(
+                f"{type(self.formula).__name__} has no parameters for {unknown!r}; "
+                f"it knows {', '.join(self.species)}."
+            )
+        runtime_assert(
+            ~jnp.any(missing),
+            f"{type(self.formula).__name__} has no parameters for the label of particle "
+            "{particle}; " + f"it knows {', '.join(self.species)}.",
+            fmt_args={"particle": jnp.argmax(missing)},
+            exception_type=MissingPairError,
+        )
+        return jnp.maximum(own, 0)
+
+    def _check_given(self, system: System, species: Array | None) -> None:
+        """Every two species that are in one system have parameters."""
+        if species is None:
+            return
+        matrices = [p for p in jax.tree.leaves(self.formula) if jnp.ndim(p) == 2]
+        given = ~jnp.any(jnp.stack([jnp.isnan(p) for p in matrices]), axis=0)
+        present = jnp.zeros((system.count, self._count), bool)
+        present = present.at[system.system, species].max(system.there)
+        meet = jnp.any(present[:, :, None] & present[:, None, :], axis=0)
+        missing = meet & ~given
+        if not is_traced(missing) and bool(missing.any()):
+            first, second = (self.species[k] for k in np.argwhere(np.asarray(missing))[0])  # pyright: ignore
+            raise MissingPairError(_missing(type(self.formula).__name__, first, second))
+        place = jnp.argmax(missing.reshape(-1))
+        runtime_assert(
+            ~jnp.any(missing),
+            f"{type(self.formula).__name__} has no parameters for the pair of species number "
+            "{first} and {second} of " + f"{', '.join(self.species or ())}.",
+            fmt_args={"first": place // self._count, "second": place % self._count},
+            exception_type=MissingPairError,
+        )
+
+
+def _missing(name: str, first: str, second: str) -> str:
+    return (
+        f"{name} has no parameters for the pair {first}-{second}.\n"
+        "Give it in pairs, or name a mixing rule."
+    )
+
+
+def _matrices(
+    kind: type[Any],
+    species: Sequence[str],
+    parameters: Mapping[str, Mapping[str, float]],
+    pairs: Mapping[tuple[str, ...], Mapping[str, float]],
+    mixing: str | None,
+) -> dict[str, np.ndarray]:
+    names = tuple(f.name for f in dataclasses.fields(kind))
+    rule = {}
+    if mixing is not None:
+        if mixing not in kind.MIXING:
+            rules = ", ".join(kind.MIXING) or "none; give every pair"
+            raise PotentialError(
+                f"{kind.__name__} has no mixing rule {mixing!r}; there are: {rules}."
+            )
+        rule = kind.MIXING[mixing]
+    matrices = {name: np.full((len(species),) * 2, np.nan) for name in names}
+    for i, j in itertools.combinations_with_replacement(range(len(species)), 2):
+        values = _values(species[i], species[j], parameters, pairs, rule)
+        if values is None:
+            continue
+        if set(values) != set(names):
+            raise PotentialError(
+                f"{kind.__name__} has the parameters {', '.join(names)}; the pair "
+                f"{species[i]}-{species[j]} has {', '.join(sorted(values))}."
+            )
+        for name, value in values.items():
+            if not np.isfinite(value):
+                raise PotentialError(f"{name} of {species[i]}-{species[j]} is {value}.")
+            matrices[name][i, j] = matrices[name][j, i] = value
+    return matrices
+
+
+def _values(
+    first: str,
+    second: str,
+    parameters: Mapping[str, Mapping[str, float]],
+    pairs: Mapping[tuple[str, ...], Mapping[str, float]],
+    rule: Mapping[str, Any],
+) -> Mapping[str, float] | None:
+    if (given := pairs.get(tuple(sorted((first, second))))) is not None:
+        return given
+    if first == second:
+        return parameters.get(first)
+    if not rule or first not in parameters or second not in parameters:
+        return None
+    like, other = parameters[first], parameters[second]
+    return {name: mix(like[name], other[name]) for name, mix in rule.items()}
+
+
+def _labels(system: System) -> Any:
+    labels = getattr(system.particles.data, "labels", None)
+    if labels is None:
+        raise PotentialError("Parameters by species need particles with a column `labels`.")
+    return labels
+
+
+def column(system: System, name: str) -> Array:
+    """A column of the particles, zero where one is absent."""
+    values = getattr(system.particles.data, name, None)
+    if values is None:
+        raise PotentialError(f"This potential needs particles with a column `{name}`.")
+    return jnp.where(system.there, values, 0)

@@ -1,0 +1,186 @@
+"""One pass over the neighbors for all pair formulas together.
+
+For each row i of the neighbor matrix, with d = r_i − r_j for every j near it and s = |d|²,
+
+    f_i = Σ_j −2 u'(s) d,    e_i = ½ Σ_j u(s),    W_i = ½ Σ_j −2 u'(s) d ⊗ d
+
+u' = du/ds comes from differentiating the formula entry by entry. Every pair is met twice, once
+from each side, so nothing is scattered. Coordinates are three separate arrays, rows lie along the
+last axis, and sums run over the neighbors two at a time: this is the layout that compilers turn
+into a tight loop. A kernel made for one kind of device would take the place of `_row_sums`.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import Array, lax
+
+from instar.core.utils.jax import dataclass
+from instar.neighbors import NeighborList
+from instar.neighbors.blocks import over_blocks
+from instar.neighbors.images import FAR
+from instar.potentials.evaluation import Evaluation, Request, System, per_system
+
+__all__ = ["Term", "pair_sum"]
+
+AT_ONCE = 2
+"""Neighbors that one turn of the loop takes."""
+
+
+@dataclass
+class Term:
+    """A formula ready for the pass: parameters are numbers, or matrices (species, species)."""
+
+    formula: Any
+    cutoff: Array
+    species: Array | None  # (particles,) int32, where parameters are matrices
+    strength: Array | None  # (particles,) factors of each particle, such as charges
+
+
+def pair_sum(
+    terms: tuple[Term, ...], system: System, neighbors: NeighborList, request: Request
+) -> Evaluation:
+    """Sum of all terms over all pairs."""
+    images = neighbors.images
+    points = images.positions(system.positions, system.system, system.cell)
+    columns = [
+        _Columns(points, _at(t.species, images.owner, 0), _at(t.strength, images.owner, 0))
+        for t in terms
+    ]
+
+    def block(one: tuple[Array, Array], shared: Any) -> tuple[Array, ...]:
+        rows, slots = one
+        terms, columns = shared
+        return _row_sums(terms, columns, rows, slots, request)
+
+    sums = over_blocks(block, (neighbors.rows, neighbors.slots), (terms, columns), neighbors.mesh)
+    by_particle = [column.reshape(-1)[neighbors.place] for column in sums]
+    return _collected(by_particle, system, request)
+
+
+@dataclass
+class _Columns:
+    """What the pass gathers for each image."""
+
+    points: tuple[Array, ...]
+    species: Array | None
+    strength: Array | None
+
+
+def _at(column: Array | None, owner: Array, fill: int) -> Array | None:
+    return None if column is None else column.at[owner].get(mode="fill", fill_value=fill)
+
+
+def _row_sums(
+    terms: tuple[Term, ...], columns: list[_Columns], rows: Array, slots: Array, request: Request
+) -> tuple[Array, ...]:
+    """Sums over the neighbors of a block of rows."""
+    x, y, z = (jnp.where(rows > 0, p[rows], -FAR) for p in columns[0].points)
+    own = [
+        (
+            None if c.species is None else c.species[rows],
+            None if c.strength is None else c.strength[rows],
+        )
+        for c in columns
+    ]
+
+    def pairs(near: Array) -> list[Array]:
+        apart = [
+            here - p.at[near].get(mode="promise_in_bounds")
+            for here, p in zip((x, y, z), columns[0].points, strict=True)
+        ]
+        squared = apart[0] * apart[0] + apart[1] * apart[1] + apart[2] * apart[2]
+        values = [
+            _pair_values(term, column, species, strength, near, squared)
+            for term, column, (species, strength) in zip(terms, columns, own, strict=True)
+        ]
+        energy, slope = (functools.reduce(operator.add, e) for e in zip(*values, strict=True))
+        # Without the barrier the formula would be worked out once for each result.
+        if request.energy or request.per_particle:
+            energy, slope = lax.optimization_barrier((energy, slope))
+        else:
+            slope = lax.optimization_barrier(slope)
+        return _contributions(energy, -2 * slope, apart, request)
+
+    def added(sums: list[Array], near: Array) -> list[Array]:
+        parts = [pairs(near[k]) for k in range(AT_ONCE)]
+        both = [functools.reduce(operator.add, e) for e in zip(*parts, strict=True)]
+        return [total + more for total, more in zip(sums, both, strict=True)]
+
+    def turn(sums: list[Array], near: Array) -> tuple[list[Array], None]:
+        # Turns that are nothing but room are skipped.
+        return lax.cond(jnp.any(near > 0), added, lambda sums, _: sums, sums, near), None
+
+    room = -slots.shape[0] % AT_ONCE
+    turns = jnp.pad(slots, ((0, room), (0, 0))).reshape(-1, AT_ONCE, slots.shape[1])
+    start = [jnp.zeros_like(x) for _ in _contributions(x, x, [x, x, x], request)]
+    return tuple(lax.scan(turn, start, turns)[0])
+
+
+def _pair_values(
+    term: Term,
+    column: _Columns,
+    species: Array | None,
+    strength: Array | None,
+    near: Array,
+    squared: Array,
+) -> tuple[Array, Array]:
+    """u and du/ds of each pair, zero beyond the cutoff."""
+    formula = term.formula
+    if species is not None:
+        kinds = column.species.at[near].get(mode="promise_in_bounds")  # pyright: ignore
+        formula = jax.tree.map(lambda p: _of_pair(p, species, kinds), formula)
+    limit = term.cutoff * term.cutoff
+    within = squared < limit
+    # Beyond the cutoff the formula is evaluated at the cutoff, where it is finite.
+    safe = jnp.where(within, squared, limit)
+    u, du = jax.jvp(formula.energy, (safe,), (jnp.ones_like(safe),))
+    if strength is not None:
+        factor = strength * column.strength.at[near].get(mode="promise_in_bounds")  # pyright: ignore
+        u, du = u * factor, du * factor
+    return jnp.where(within, u, 0), jnp.where(within, du, 0)
+
+
+def _of_pair(parameter: Array, first: Array, second: Array) -> Array:
+    """The entry of a matrix of parameters for each pair; a number is the same for all."""
+    if jnp.ndim(parameter) == 0:
+        return parameter
+    flat = parameter.reshape(-1)
+    return flat.at[first * parameter.shape[1] + second].get(mode="promise_in_bounds")
+
+
+def _contributions(u: Array, f: Array, apart: list[Array], request: Request) -> list[Array]:
+    """What one pair adds to its row: forces, then energy, then the six virials."""
+    pushed = [f * d for d in apart]
+    parts = list(pushed) if request.forces else []
+    if request.energy or request.per_particle:
+        parts.append(u / 2)
+    if request.virial:
+        parts += [pushed[i] * apart[j] / 2 for i, j in _SIX]
+    return parts
+
+
+_SIX = ((0, 0), (1, 1), (2, 2), (1, 2), (0, 2), (0, 1))
+
+
+def _collected(columns: list[Array], system: System, request: Request) -> Evaluation:
+    result: dict[str, Array] = {}
+    if request.forces:
+        result["forces"] = jnp.stack(columns[:3], axis=-1)
+        columns = columns[3:]
+    if request.energy or request.per_particle:
+        if request.per_particle:
+            result["particle_energies"] = columns[0]
+        if request.energy:
+            result["energy"] = per_system(columns[0], system)
+        columns = columns[1:]
+    if request.virial:
+        xx, yy, zz, yz, xz, xy = (per_system(column, system) for column in columns)
+        rows = ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))
+        result["virial"] = jnp.stack([jnp.stack(row, axis=-1) for row in rows], axis=-2)
+    return Evaluation(**result)

@@ -1,0 +1,154 @@
+"""`Potential`: what every potential can do, sums of them, and how one is evaluated."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from instar.core.assertion import runtime_assert
+from instar.core.utils.jax import dataclass, is_traced
+from instar.neighbors import NeighborList
+from instar.potentials.evaluation import Evaluation, Request, System
+from instar.potentials.pair_sum import Term, pair_sum
+
+__all__ = ["Potential", "PotentialError", "Sum", "evaluate"]
+
+
+class PotentialError(ValueError):
+    """A potential that can't be made, or not for these particles."""
+
+
+@dataclass
+class Potential:
+    """A pytree of parameters that gives energies of systems; abstract.
+
+    A kind of potential overrides `term`, if it is a sum over pairs, or `apart_from_pairs`.
+    """
+
+    @property
+    def reach(self) -> Any:
+        """The distance (Å) up to which it must know neighbors; None if it needs none."""
+        return None
+
+    def terms(self) -> tuple[Potential, ...]:
+        """The potentials that this one is a sum of."""
+        return (self,)
+
+    def term(self, system: System) -> Term | None:
+        """Its part of the pass over the neighbors, if it has one."""
+        return None
+
+    def apart_from_pairs(self, system: System, request: Request) -> Evaluation:
+        """What it adds to the sum over pairs."""
+        return Evaluation()
+
+    def __add__(self, other: Potential) -> Sum:
+        return Sum((*self.terms(), *other.terms()))
+
+
+@dataclass
+class Sum(Potential):
+    """Potentials added up; those between pairs share one pass over the neighbors."""
+
+    potentials: tuple[Potential, ...]
+
+    @property
+    def reach(self) -> Any:
+        """The longest reach of all parts."""
+        reaches = [p.reach for p in self.potentials if p.reach is not None]
+        larger = jnp.maximum if is_traced(reaches) else np.maximum
+        return functools.reduce(larger, reaches) if reaches else None
+
+    def terms(self) -> tuple[Potential, ...]:
+        """All parts, those of nested sums as well."""
+        return tuple(term for part in self.potentials for term in part.terms())
+
+
+def evaluate(
+    potential: Potential,
+    particles: Any,
+    systems: Any,
+    neighbors: NeighborList | None = None,
+    *,
+    energy: bool = True,
+    forces: bool = True,
+    virial: bool = False,
+    per_particle: bool = False,
+) -> Evaluation:
+    """What the potential gives for every system.
+
+    ``neighbors`` must be up to date (`NeighborList.updated`) and made for a cutoff of at least
+    ``potential.reach``. Checks (a list too short, energies that are not finite, species without
+    parameters) are runtime checks: wrap the caller to see them.
+    """
+    request = Request(energy, forces, virial, per_particle)
+    system = System.of(particles, systems)
+    dtype = system.positions.dtype
+    parts = jax.tree.map(lambda leaf: _in_precision(leaf, dtype), potential).terms()
+    result = Evaluation()
+    ready = [t for part in parts if (t := part.term(system)) is not None]
+    if ready:
+        if neighbors is None:
+            raise PotentialError(
+                "A potential between pairs needs neighbors: NeighborList.of(particles, systems, "
+                "cutoff=potential.reach).updated(particles, systems)."
+            )
+        _check_reach(tuple(ready), neighbors)
+        result = result + pair_sum(tuple(ready), system, neighbors, request)
+    for part in parts:
+        result = result + part.apart_from_pairs(system, request)
+    result = _complete(result, system, request)
+    _check_finite(result)
+    return result
+
+
+def _in_precision(leaf: Any, dtype: Any) -> Any:
+    floating = isinstance(leaf, float) or jnp.issubdtype(jnp.result_type(leaf), jnp.floating)
+    return jnp.asarray(leaf, dtype) if floating else leaf
+
+
+def _check_reach(terms: tuple[Term, ...], neighbors: NeighborList) -> None:
+    for term in terms:
+        shortest = jnp.min(neighbors.cutoff, initial=jnp.inf)
+        runtime_assert(
+            jnp.all(neighbors.cutoff >= term.cutoff * (1 - 1e-6)),
+            "A neighbor list up to {list} Å is too short for a potential up to {cutoff} Å.",
+            fmt_args={"list": shortest, "cutoff": term.cutoff},
+        )
+
+
+def _complete(result: Evaluation, system: System, request: Request) -> Evaluation:
+    """Zeros for what was asked for and no part had to say."""
+    dtype = system.positions.dtype
+    particles = system.positions.shape[0]
+    zeros = Evaluation(
+        energy=jnp.zeros(system.count, dtype) if request.energy else None,
+        forces=jnp.zeros((particles, 3), dtype) if request.forces else None,
+        virial=jnp.zeros((system.count, 3, 3), dtype) if request.virial else None,
+        particle_energies=jnp.zeros(particles, dtype) if request.per_particle else None,
+    )
+    names = ("energy", "forces", "virial", "particle_energies")
+    return Evaluation(*(getattr(zeros if getattr(result, n) is None else result, n) for n in names))
+
+
+def _check_finite(result: Evaluation) -> None:
+    if result.energy is not None:
+        bad = ~jnp.isfinite(result.energy)
+        runtime_assert(
+            ~jnp.any(bad),
+            "The energy of system {system} is not a finite number.\n"
+            "Are two particles at the same place, or a parameter out of range?",
+            fmt_args={"system": jnp.argmax(bad)},
+        )
+    if result.forces is not None:
+        bad = ~jnp.all(jnp.isfinite(result.forces), axis=1)
+        runtime_assert(
+            ~jnp.any(bad),
+            "The force on particle {particle} is not a finite number.\n"
+            "Are two particles at the same place, or a parameter out of range?",
+            fmt_args={"particle": jnp.argmax(bad)},
+        )

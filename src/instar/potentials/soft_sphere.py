@@ -1,0 +1,35 @@
+"""Soft spheres: u(r) = ε (σ/r)ⁿ."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from jax import Array
+
+from instar.core.utils.jax import dataclass
+from instar.potentials.formula import Formula, Parameter, arithmetic, geometric
+
+__all__ = ["SoftSphere"]
+
+
+@dataclass
+class SoftSphere(Formula):
+    """u(r) = ε (σ/r)ⁿ, with ε in eV, σ in Å; the exponent n may be any number above 3."""
+
+    epsilon: Parameter
+    sigma: Parameter
+    n: Parameter
+
+    MIXING: ClassVar[dict[str, dict[str, Any]]] = {
+        "lorentz_berthelot": {"epsilon": geometric, "sigma": arithmetic, "n": arithmetic},
+        "geometric": {"epsilon": geometric, "sigma": geometric, "n": arithmetic},
+    }
+
+    def energy(self, squared: Array) -> Array:
+        """ε (σ²/s)^(n/2)."""
+        return self.epsilon * (self.sigma**2 / squared) ** (self.n / 2)
+
+    def tail(self, cutoff: Array) -> tuple[Array, Array]:
+        """∫ u r² dr = ε σⁿ R³⁻ⁿ / (n − 3);  ∫ u' r³ dr = −n times that."""
+        energy = self.epsilon * (self.sigma / cutoff) ** self.n * cutoff**3 / (self.n - 3)
+        return energy, -self.n * energy

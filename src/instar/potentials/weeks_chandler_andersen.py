@@ -1,0 +1,32 @@
+"""Weeks–Chandler–Andersen: the repulsive part of Lennard-Jones, smooth down to zero."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import jax.numpy as jnp
+from jax import Array
+
+from instar.core.utils.jax import dataclass
+from instar.potentials.formula import Formula, Parameter
+from instar.potentials.lennard_jones import LennardJones
+
+__all__ = ["RANGE", "WeeksChandlerAndersen"]
+
+RANGE = 2 ** (1 / 6)
+"""Where it ends, in units of σ: the minimum of Lennard-Jones."""
+
+
+@dataclass
+class WeeksChandlerAndersen(Formula):
+    """u(r) = 4ε [(σ/r)¹² − (σ/r)⁶] + ε for r < 2^(1/6) σ, else 0; ε in eV, σ in Å."""
+
+    epsilon: Parameter
+    sigma: Parameter
+
+    MIXING: ClassVar[dict[str, dict[str, Any]]] = LennardJones.MIXING
+
+    def energy(self, squared: Array) -> Array:
+        """Lennard-Jones lifted by ε, up to its minimum."""
+        lifted = LennardJones(self.epsilon, self.sigma).energy(squared) + self.epsilon
+        return jnp.where(squared < RANGE**2 * self.sigma**2, lifted, 0)
