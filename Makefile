@@ -21,7 +21,15 @@ test: $(VENV)/.ready
 	$(RUN) -m pytest
 
 test-long: $(VENV)/.ready
-	$(RUN) -m pytest -m "" --hypothesis-profile=long
+	$(RUN) -m pytest --hypothesis-profile=long
+
+test-reference: $(VENV)/.ready
+	@test -d "$(REFERENCE)/nist" || { echo "Name the folder with the reference files: make test-reference REFERENCE=<folder>" >&2; exit 1; }
+	REFERENCE=$(REFERENCE) $(RUN) -m pytest -m reference tests/reference
+
+test-peers: $(VENV)/.ready
+	@tools/peers lammps
+	$(RUN) -m pytest -m peers tests/peers
 
 test-oldest: $(OLDEST)/.ready
 	$(OLDEST)/bin/python -m pytest
@@ -43,7 +51,11 @@ bench: $(VENV)/.ready
 	$(RUN) bench/assertions.py
 	$(RUN) bench/statefunc.py
 
-clean:
-	rm -rf $(VENV) $(OLDEST) .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+bench-peers: $(VENV)/.ready
+	$(RUN) bench/neighbors.py
+	$(RUN) bench/forces.py
 
-.PHONY: all demo test test-long test-oldest check pins bench clean
+clean:
+	rm -rf $(VENV) $(OLDEST) .venv-peers .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+
+.PHONY: all demo test test-long test-oldest test-peers test-reference check pins bench bench-peers clean

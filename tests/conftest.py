@@ -23,12 +23,14 @@ hypothesis.settings.load_profile("ci")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave the long group to `make test-long`, which asks for every mark."""
-    if config.getoption("-m") or config.getoption("--hypothesis-profile") == "long":
-        return
-    long = [item for item in items if item.get_closest_marker("long")]
-    config.hook.pytest_deselected(items=long)
-    items[:] = [item for item in items if item not in long]
+    """Leave other groups to the `make` target that asks for their mark."""
+    asked = config.getoption("-m") or ""
+    groups = [group for group in ("long", "peers", "reference") if group not in asked]
+    if config.getoption("--hypothesis-profile") == "long":
+        groups.remove("long")
+    left = [item for item in items if any(item.get_closest_marker(group) for group in groups)]
+    config.hook.pytest_deselected(items=left)
+    items[:] = [item for item in items if item not in left]
 
 
 @pytest.fixture(params=[False, True], ids=["x32", "x64"])

@@ -150,8 +150,7 @@ def fluid(count, density=0.8442, seed=0, edge=None):
     return tables(positions, system, np.eye(3)[None] * edge, np.ones((1, 3), bool), straight=True)
 
 
-@pytest.mark.parametrize("count", [1000, 3375])
-@pytest.mark.parametrize("skin", [0.0, 0.4])
+@pytest.mark.parametrize(("count", "skin"), [(1000, 0.4), (3375, 0.0)])
 def test_estimates_suffice_for_a_liquid(count, skin):
     particles, systems = fluid(count)
     state = State(particles, systems, NeighborList.of(particles, systems, 2.5, skin))

@@ -127,7 +127,7 @@ def _updated(particles, systems, neighbors):
     return neighbors.updated(particles, systems, where=NEIGHBORS)
 
 
-_update = jax.jit(as_result_function(_updated))
+update = jax.jit(as_result_function(_updated))
 
 
 @jax.jit
@@ -140,7 +140,7 @@ def _evaluation(potential, particles, systems, neighbors):
 def results(point):
     """What the potential gives, checks raised, buffers grown where they must."""
     neighbors, point = propagate_and_fix(
-        lambda p: _update(p.particles, p.systems, p.neighbors), point
+        lambda p: update(p.particles, p.systems, p.neighbors), point
     )
     result = _evaluation(point.potential, point.particles, point.systems, neighbors)
     result.raise_assertion()

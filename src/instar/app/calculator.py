@@ -14,9 +14,10 @@ from ase.calculators.calculator import (
 )
 from ase.stress import full_3x3_to_voigt_6_stress
 
-from instar.app.point import Point, computed, prepared
+from instar.app.point import Point, check_precision, computed, prepared
 from instar.app.potentials import build
 from instar.app.single_point import check_species
+from instar.app.structures import labels_of
 from instar.core.lens import bind
 
 __all__ = ["InstarCalculator", "calculator"]
@@ -45,6 +46,7 @@ class InstarCalculator(Calculator):
     def __init__(self, potential: Any, precision: str = "float64", skin: float = 1.0) -> None:
         super().__init__()
         self._built = build(potential)
+        check_precision(precision)
         self._precision = precision
         self._skin = skin
         self._point: Point | None = None
@@ -62,7 +64,7 @@ class InstarCalculator(Calculator):
         with jax.enable_x64(self._precision == "float64"):
             per_particle = "energies" in properties
             evaluation, self._point = computed(
-                self._prepared(self.atoms, system_changes), per_particle=per_particle
+                self._prepared(self.atoms), per_particle=per_particle
             )
             stress = np.asarray(evaluation.stress(self._point.systems.data.cell))[0]
             self.results = {
@@ -77,12 +79,18 @@ class InstarCalculator(Calculator):
         elif "stress" in properties:
             raise PropertyNotImplementedError("Atoms without a cell of three vectors: no stress.")
 
-    def _prepared(self, atoms: Atoms, changes: list[str]) -> Point:
-        """Atoms with the neighbor list of the last call, if they are still the same atoms."""
-        old = self._point
+    def check_state(self, atoms: Atoms, tol: float = 1e-15) -> list[str]:
+        """What changed since the last call; labels, which ASE does not know, among it."""
+        changes = list(super().check_state(atoms, tol))
+        if self.atoms is not None and labels_of(atoms) != labels_of(self.atoms):
+            changes.append("labels")
+        return changes
+
+    def _prepared(self, atoms: Atoms) -> Point:
+        """Atoms with the neighbor list of the last call, if it was for as many."""
+        old, self._point = self._point, None  # an error on the way leaves nothing behind
+        check_species([atoms], self._built)
         fresh = prepared([atoms], self._built, self._precision, self._skin)
-        if old is None or not {"positions", "cell"}.issuperset(changes):
-            check_species([atoms], self._built.potential)
+        if old is None or len(old.particles) != len(fresh.particles):
             return fresh
-        same_shape = fresh.systems.data.cell.orthorhombic == old.systems.data.cell.orthorhombic
-        return bind(fresh, lambda p: p.neighbors).set(old.neighbors) if same_shape else fresh
+        return bind(fresh, lambda p: p.neighbors).set(old.neighbors)

@@ -9,7 +9,6 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from ase import Atoms
 
 from instar.app.potentials import Built
 from instar.app.structures import Particles, Systems, tables
@@ -22,7 +21,7 @@ from instar.core.utils.jax import dataclass
 from instar.neighbors import NeighborList
 from instar.potentials import Evaluation, Potential, PotentialError, evaluate
 
-__all__ = ["DTYPES", "Point", "computed", "prepared"]
+__all__ = ["DTYPES", "Point", "check_precision", "computed", "prepared"]
 
 DTYPES = {"float64": np.float64, "float32": np.float32}
 """Precisions to compute in."""
@@ -41,9 +40,10 @@ class Point:
 NEIGHBORS = lens(lambda point: point.neighbors, cls=Point)
 
 
-def prepared(structures: Sequence[Atoms], built: Built, precision: str, skin: float = 0.0) -> Point:
+def prepared(structures: Sequence[Any], built: Built, precision: str, skin: float = 0.0) -> Point:
     """Structures as tables, with an empty neighbor list; call under ``jax.enable_x64``."""
-    dtype = _dtype(precision)
+    check_precision(precision)
+    dtype = DTYPES[precision]
     _check_precision(built.potential, dtype)
     particles, systems = tables(structures, dtype, built.charges)
     reach = built.potential.reach
@@ -78,10 +78,10 @@ def _evaluate(point: Point, per_particle: bool) -> tuple[Evaluation, Any]:
     return evaluation, neighbors
 
 
-def _dtype(precision: str) -> Any:
+def check_precision(precision: str) -> None:
+    """Refuse what is no precision."""
     if precision not in DTYPES:
         raise ValueError(f"There is no precision {precision!r}; there are {', '.join(DTYPES)}.")
-    return DTYPES[precision]
 
 
 def _check_precision(potential: Potential, dtype: Any) -> None:

@@ -54,7 +54,7 @@ class _Strict(BaseModel):
 
 
 class _EpsilonSigma(_Strict):
-    epsilon: Energy
+    epsilon: Annotated[Energy, Field(ge=0)]
     sigma: Positive
 
 
@@ -70,7 +70,7 @@ class _Buckingham(_Strict):
 
 class _Morse(_Strict):
     D: Energy
-    a: InverseLength
+    a: Annotated[InverseLength, Field(gt=0)]
     r0: Length
 
 
@@ -145,13 +145,14 @@ class _WcaConfig(_Strict):
     def build(self) -> Potential:
         """It ends by itself, at the largest minimum."""
         sizes = [p.sigma for p in (*self.parameters.values(), *self.pairs.values())]
-        config = _LennardJonesConfig(
-            type="lennard_jones",
-            cutoff=RANGE * max(sizes, default=1.0),
-            parameters=self.parameters,
-            pairs=self.pairs,
+        cutoff = RANGE * max(sizes, default=1.0)
+        return Pair.of(
+            WeeksChandlerAndersen,
+            {label: values.model_dump() for label, values in self.parameters.items()},
+            cutoff,
+            mixing=self.mixing,
+            pairs={_pair(name): values.model_dump() for name, values in self.pairs.items()},
         )
-        return config.built(WeeksChandlerAndersen, self.mixing)
 
 
 class _CoulombConfig(_Strict):
@@ -238,7 +239,9 @@ def build(potential: Any) -> Built:
             f"such mappings; not {potential!r}."
         )
     configs = _validated(list(entries))
-    charges = [c.charges for c in configs if isinstance(c, _CoulombConfig) and c.charges]
+    charges = [
+        c.charges for c in configs if isinstance(c, _CoulombConfig) and c.charges is not None
+    ]
     if len(charges) > 1:
         raise ConfigurationError("Charges are given twice; one table of charges is enough.")
     try:

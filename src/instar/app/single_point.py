@@ -11,7 +11,7 @@ import numpy as np
 from ase import Atoms
 
 from instar.app.point import computed, prepared
-from instar.app.potentials import build
+from instar.app.potentials import Built, build
 from instar.app.structures import StructureError, labels_of
 from instar.potentials import Pair, Potential
 
@@ -40,11 +40,12 @@ def single_point(
     """
     structures = [structures] if isinstance(structures, Atoms) else list(structures)
     built = build(potential)
-    if not structures:
-        return SinglePoint(np.zeros(0), [], np.zeros((0, 3, 3)))
+    if all(isinstance(atoms, Atoms) and len(atoms) == 0 for atoms in structures):
+        count = len(structures)
+        return SinglePoint(np.zeros(count), [np.zeros((0, 3))] * count, np.zeros((count, 3, 3)))
     with jax.enable_x64(precision == "float64"):
         point = prepared(structures, built, precision)
-        check_species(structures, built.potential)
+        check_species(structures, built)
         evaluation, point = computed(point)
         stresses = np.asarray(evaluation.stress(point.systems.data.cell))
         energies, forces = (np.asarray(a) for a in (evaluation.energy, evaluation.forces))
@@ -52,11 +53,21 @@ def single_point(
     return SinglePoint(energies, [f.copy() for f in np.split(forces, ends)], stresses)
 
 
-def check_species(structures: list[Atoms], potential: Potential) -> None:
-    """Every two species that meet in a structure have parameters; else an error names them."""
+def check_species(structures: list[Atoms], built: Built) -> None:
+    """Every two species that meet have parameters, and charges where they are needed.
+
+    Else an error names what is missing.
+    """
+    potential, has_charges = built.potential, built.charges is not None
+    charged = any(getattr(p, "strength", None) == "charges" for p in _parts(potential))
     for number, atoms in enumerate(structures):
+        if charged and not has_charges and len(atoms) and not atoms.has("initial_charges"):
+            raise StructureError(
+                f"Structure {number} has no charges, but the potential needs them.\n"
+                "Set atoms.set_initial_charges([...]), or give charges by label in the potential."
+            )
         present = set(labels_of(atoms))
-        for part in potential.terms():
+        for part in _parts(potential):
             if isinstance(part, Pair):
                 for first, second in part.missing(present):
                     pair = first if first == second else f"the pair {first}-{second}"
@@ -65,3 +76,8 @@ def check_species(structures: list[Atoms], potential: Potential) -> None:
                         f"structure {number}.\nGive them in parameters or pairs, or name a "
                         "mixing rule."
                     )
+
+
+def _parts(potential: Potential) -> list[Any]:
+    """The terms of a potential, and the pair sums inside of them."""
+    return [getattr(term, "pairs", term) for term in potential.terms()]

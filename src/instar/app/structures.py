@@ -61,10 +61,10 @@ def tables(
     labels = [label for atoms in structures for label in labels_of(atoms)]
     names = sorted(set(labels))
     numbers = {name: number for number, name in enumerate(names)}
-    vocabulary = Index.new([Label(name) for name in names]).vocabulary
+    vocabulary = Index.new([Label(name) for name in names], label=Label).vocabulary
     codes = np.array([numbers[label] for label in labels], np.int32)
     particles = Particles(
-        positions=jnp.asarray(_stacked([atoms.positions for atoms in structures]), dtype),
+        positions=jnp.asarray(_positions(structures, dtype), dtype),
         system=Index.integer(
             np.repeat(np.arange(len(counts), dtype=np.int32), counts),
             n=len(counts),
@@ -80,6 +80,8 @@ def tables(
 def _check(number: int, atoms: Any) -> None:
     if not isinstance(atoms, Atoms):
         raise StructureError(f"Structure {number} is no ase.Atoms, but {type(atoms).__name__}.")
+    if not np.isfinite(atoms.get_initial_charges()).all():
+        raise StructureError(f"Structure {number} has charges that are not finite numbers.")
     if not np.isfinite(atoms.positions).all():
         bad = int(np.argmin(np.isfinite(atoms.positions).all(axis=1)))
         raise StructureError(
@@ -109,5 +111,17 @@ def _charges(
     return np.array([by_label[label] for label in labels], float)
 
 
-def _stacked(arrays: list[np.ndarray]) -> np.ndarray:
-    return np.concatenate([np.reshape(a, (-1, 3)) for a in arrays] or [np.zeros((0, 3))])
+def _positions(structures: list[Atoms], dtype: Any) -> np.ndarray:
+    """All positions; brought into their cells where single precision would lose their digits."""
+    parts = [np.reshape(atoms.positions, (-1, 3)) for atoms in structures]
+    for number, atoms in enumerate(structures):
+        coarse = np.finfo(dtype).eps * np.abs(parts[number]).max(initial=0)
+        if coarse > 1e-6:
+            parts[number] = atoms.get_positions(wrap=True)
+            coarse = np.finfo(dtype).eps * np.abs(parts[number]).max(initial=0)
+        if coarse > 1e-3:
+            raise StructureError(
+                f"Structure {number} has atoms so far from the origin that {np.dtype(dtype)} "
+                f"resolves only {coarse:.1g} Å.\nCentre it, or compute in float64."
+            )
+    return np.concatenate(parts or [np.zeros((0, 3))])

@@ -6,6 +6,7 @@ Inside: eV, Å, amu, e, K, rad; so time is in Å √(amu/eV) and pressure in eV/
 from __future__ import annotations
 
 import math
+import numbers
 import re
 from typing import Any
 
@@ -90,10 +91,17 @@ def quantity(value: Any, dimension: Dimension) -> float:
     A bare number is taken to be in those units. Where an energy is needed a temperature T stands
     for k_B·T.
     """
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
+    if isinstance(value, bool) or not isinstance(value, numbers.Real | str):
         raise UnitError(f"{value!r} is no quantity; write a number, or a number with a unit.")
-    if isinstance(value, int | float):
-        return _finite(float(value), value)
+    try:
+        return _finite(_number(value, dimension), value)
+    except OverflowError:
+        raise UnitError(f"{value!r} is not a finite number.") from None
+
+
+def _number(value: Any, dimension: Dimension) -> float:
+    if not isinstance(value, str):
+        return float(value)
     match = _NUMBER.fullmatch(value)
     if match is None:
         raise UnitError(f"{value!r} is no quantity; write a number, then a unit: '8.5 angstrom'.")
@@ -103,7 +111,7 @@ def quantity(value: Any, dimension: Dimension) -> float:
         factor, found = factor * BOLTZMANN, _ENERGY
     if found != dimension:
         raise UnitError(f"{value!r} has the wrong unit: {_name(dimension)} is needed.")
-    return _finite(number * factor, value)
+    return number * factor
 
 
 def parse_unit(text: str) -> tuple[float, Dimension]:
@@ -111,7 +119,7 @@ def parse_unit(text: str) -> tuple[float, Dimension]:
     if text in UNITS:
         return UNITS[text]
     for compound in ("kJ/mol", "kcal/mol"):
-        if text.startswith(compound):
+        if text.startswith(compound) and not text[len(compound) : len(compound) + 1].isalpha():
             factor, dimension = parse_unit("eV" + text[len(compound) :])
             return factor * UNITS[compound][0], dimension
     factor, powers, place = 1.0, [0] * 6, 0

@@ -51,12 +51,11 @@ def grid_of(
     """Sort the images of all particles into bins; ``subdivision`` 0 makes one bin of a system."""
     eps = MARGIN * jnp.finfo(reach.dtype).eps
     span = reach[:, None] / cell.heights * (1 + eps) + eps
-    expanded = images_of(wrapped, span, cell.periodic, rows - 1)
+    expanded = _expanded(wrapped, span, cell.periodic, rows - 1, subdivision)
     particles, systems = positions.shape[0], span.shape[0]
     there = expanded.owner < particles
     at = jnp.where(there, expanded.owner, 0)
     system = wrapped.system[at]
-    place = wrapped.inside[at] + expanded.step.astype(span.dtype)
     low, high = _ends(wrapped, span, cell.periodic)
     fuzz = eps * jnp.maximum(1, jnp.maximum(jnp.abs(low), jnp.abs(high)))
     span = span + 2 * fuzz
@@ -66,16 +65,37 @@ def grid_of(
     width = jnp.where(width > 0, width, 1)
     total = jnp.prod(bins, axis=1, dtype=jnp.int32)
     before = jnp.cumsum(total, dtype=jnp.int32) - total
-    coordinates = jnp.floor((place - low[system]) / width[system]).astype(jnp.int32)
-    table = BINS_PER_IMAGE * rows + 8 * systems
-    number = jnp.where(there, _number(coordinates, bins[system], before[system]), table)
-    order = lax.sort((number, jnp.arange(rows - 1, dtype=jnp.int32)), num_keys=1)[1]
+    if subdivision == 0:  # in the order of systems already
+        table, number = systems, jnp.where(there, system, systems)
+        order = jnp.arange(rows - 1, dtype=jnp.int32)
+    else:
+        table = BINS_PER_IMAGE * rows + 8 * systems
+        place = wrapped.inside[at] + expanded.step.astype(span.dtype)
+        coordinates = jnp.floor((place - low[system]) / width[system]).astype(jnp.int32)
+        number = jnp.where(there, _number(coordinates, bins[system], before[system]), table)
+        order = lax.sort((number, jnp.arange(rows - 1, dtype=jnp.int32)), num_keys=1)[1]
     in_bins = jnp.zeros(table + 1, jnp.int32).at[number].add(1, mode="drop")
     first = 1 + jnp.cumsum(in_bins, dtype=jnp.int32) - in_bins
     images = _sorted(expanded, wrapped, order)
     points = images.positions(positions, wrapped.system, cell)
     home = _homes(expanded, order, particles)
     return Grid(images, points, first, bins, before, low, width, span, fuzz, home, expanded.needed)
+
+
+def _expanded(
+    wrapped: Wrapped, span: Array, periodic: Array, rows: int, subdivision: int
+) -> Expanded:
+    """All images, particle after particle; with one bin a system, system after system."""
+    if subdivision > 0:
+        return images_of(wrapped, span, periodic, rows)
+    particles = wrapped.system.shape[0]
+    number = jnp.arange(particles, dtype=jnp.int32)
+    key = jnp.where(wrapped.there, wrapped.system, span.shape[0])
+    order = lax.sort((key, number), num_keys=1)[1]
+    found = images_of(Wrapped(*(column[order] for column in wrapped)), span, periodic, rows)
+    there = found.owner < particles
+    owner = jnp.where(there, order[jnp.where(there, found.owner, 0)], found.owner)
+    return Expanded(owner, found.step, found.needed)
 
 
 def _ends(wrapped: Wrapped, span: Array, periodic: Array) -> tuple[Array, Array]:

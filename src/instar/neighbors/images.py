@@ -60,8 +60,7 @@ class Images:
                 return vectors[0, k, axis]
             return vectors[:, k, axis].at[system].get(mode="clip")
 
-        if cell.orthorhombic:
-            return [steps[k] * entry(k, k) for k in range(3)]
+        # All nine entries, also of straight cells: the energy depends on each of them.
         return [
             steps[0] * entry(0, axis) + steps[1] * entry(1, axis) + steps[2] * entry(2, axis)
             for axis in range(3)
@@ -102,12 +101,16 @@ def images_of(wrapped: Wrapped, span: Array, periodic: Array, rows: int) -> Expa
     inside, system = wrapped.inside, wrapped.system
     particles = inside.shape[0]
     span, periodic = span[system], periodic[system]
+    span = jnp.minimum(span, 2.0**20)
     lowest = jnp.where(periodic, jnp.ceil(-span - inside), 0).astype(jnp.int32)
     highest = jnp.where(periodic, jnp.floor(1 + span - inside), 0).astype(jnp.int32)
     widths = highest - lowest + 1
     counts = jnp.where(wrapped.there, widths[:, 0] * widths[:, 1] * widths[:, 2], 0)
     ends = jnp.cumsum(counts, dtype=jnp.int32)
+    # A cell that collapsed needs more images than 32 bits can count.
+    exact = jnp.sum(jnp.where(wrapped.there, jnp.prod(widths.astype(span.dtype), axis=1), 0))
     needed = ends[-1] if particles else jnp.zeros((), jnp.int32)
+    needed = jnp.where(exact < 2.0**30, needed, np.int32(np.iinfo(np.int32).max - 1))
     starts = ends - counts
     # owner of a row: the last particle whose block of rows has begun
     first = jnp.where(counts > 0, starts, rows)

@@ -75,8 +75,10 @@ class NeighborList:
     rows: Array  # (blocks, width): the image that each row of the matrix is about
     slots: Array  # (blocks, room, width): images near it; 0 where there are no more
     place: Array  # (particles,): the row of the matrix of each particle
-    positions: Array  # (particles, 3) when the list was made
-    cell: Cell  # when the list was made
+    positions: Array  # (particles, 3) when the list was made; so are the next three
+    system: Array  # (particles,)
+    vectors: Array  # (systems, 3, 3)
+    periodic: Array  # (systems, 3)
     cutoff: Array  # (systems,) Å
     skin: Array  # (systems,) Å
     words: int = field(static=True)
@@ -119,7 +121,9 @@ class NeighborList:
             slots=jnp.zeros((blocks, sizes.neighbors, width), jnp.int32),
             place=jnp.zeros(len(system), jnp.int32),
             positions=jnp.full_like(positions, jnp.nan),  # further away than any skin
-            cell=cell,
+            system=particles.data.system.indices,
+            vectors=cell.vectors,
+            periodic=cell.periodic,
             cutoff=cutoffs,
             skin=skins,
             words=sizes.words,
@@ -137,20 +141,23 @@ class NeighborList:
 
     def is_stale(self, positions: Array, system: Array, cell: Cell) -> Array:
         """Whether a pair may be within the cutoff that the list does not have."""
-        deformation = jnp.einsum("sij,sjk->sik", self.cell.inverse, cell.vectors)
-        strain = deformation - jnp.eye(3, dtype=deformation.dtype)[None]
+        # F − 1 from the difference of the vectors: exactly zero where a cell has not changed.
+        inverse = Cell(self.vectors, self.periodic, cell.bounded).inverse
+        strain = jnp.einsum("sij,sjk->sik", inverse, cell.vectors - self.vectors)
         reach = self.cutoff + self.skin
         kept = (1 - jnp.sqrt(jnp.sum(strain**2, axis=(1, 2)))) * reach - self.cutoff
         limit = jnp.where(kept >= 0, (kept / 2) ** 2, -1)
         if limit.shape[0] == 1:
-            before, limit = self.positions @ deformation[0], limit[0]
+            carried, limit = self.positions @ strain[0], limit[0]
         else:
             at = jnp.clip(system, 0, limit.shape[0] - 1)
-            before = jnp.einsum("pj,pjk->pk", self.positions, deformation[at])
+            carried = jnp.einsum("pj,pjk->pk", self.positions, strain[at])
             limit = limit[at]
-        moved = jnp.sum((positions - before) ** 2, axis=1)
+        moved = jnp.sum((positions - self.positions - carried) ** 2, axis=1)
         there = (system >= 0) & (system < self.cutoff.shape[0])
-        return jnp.any(there & ~(moved <= limit))  # a position that is no number is stale, too
+        others = jnp.any(system != self.system) | jnp.any(cell.periodic != self.periodic)
+        # Not "moved > limit": a position that is no number is stale, too.
+        return others | jnp.any(there & ~(moved <= limit))
 
     def updated[P: _InSystems, S: HasCell](
         self,
@@ -169,6 +176,7 @@ class NeighborList:
         positions, cell = data
         system = particles.data.system.indices
         present = lax.stop_gradient(self)
+        _check_shapes(present, positions, cell)
 
         def anew() -> tuple[NeighborList, Array]:
             return present._made(positions, system, cell)
@@ -178,16 +186,11 @@ class NeighborList:
 
         made, needs = lax.cond(present.is_stale(positions, system, cell), anew, kept)
         made._check_room(needs, where)
-        there = (system >= 0) & (system < cell.vectors.shape[0])
-        runtime_assert(
-            jnp.all(jnp.isfinite(positions) | ~there[:, None]),
-            "A particle's position is not a finite number: particle {particle}.",
-            fmt_args={"particle": jnp.argmax(there & ~jnp.isfinite(positions).all(axis=1))},
-        )
+        _check_values(positions, system, cell)
         return made
 
     def resized(self, **sizes: int) -> NeighborList:
-        """With buffers of other sizes; what is in them is kept, as far as it fits."""
+        """With buffers of other sizes; a list that may no longer fit is stale."""
         new = dataclasses.replace(self.sizes, **sizes)
         particles = self.positions.shape[0]
         images = Images(
@@ -195,8 +198,14 @@ class NeighborList:
             _resized(self.images.shift, new.images, 0, 0),
         )
         slots = _resized(self.slots, new.neighbors, 1, 0)
+        fits = new.images >= self.sizes.images and new.neighbors >= self.sizes.neighbors
         return dataclasses.replace(
-            self, images=images, slots=slots, words=new.words, subdivision=new.subdivision
+            self,
+            images=images,
+            slots=slots,
+            positions=self.positions if fits else jnp.full_like(self.positions, jnp.nan),
+            words=new.words,
+            subdivision=new.subdivision,
         )
 
     def _made(self, positions: Array, system: Array, cell: Cell) -> tuple[NeighborList, Array]:
@@ -226,7 +235,9 @@ class NeighborList:
             slots=found.rows,
             place=place,
             positions=positions,
-            cell=cell,
+            system=system,
+            vectors=cell.vectors,
+            periodic=cell.periodic,
         )
         return new, needs
 
@@ -290,6 +301,47 @@ def _per_system(values: Any, cell: Cell, dtype: Any) -> Array:
             "Give one length (Å) for all systems, or one each."
         )
     return jnp.asarray(np.broadcast_to(given, (systems,)))
+
+
+def _check_shapes(present: NeighborList, positions: Array, cell: Cell) -> None:
+    made_for = present.positions.shape[0], present.vectors.shape[0]
+    given = positions.shape[0], cell.vectors.shape[0]
+    if made_for != given:
+        raise ValueError(
+            f"A neighbor list for {made_for[0]} particles in {made_for[1]} systems can't serve "
+            f"{given[0]} in {given[1]}.\nMake a new one: NeighborList.of(particles, systems, ...)."
+        )
+
+
+def _check_values(positions: Array, system: Array, cell: Cell) -> None:
+    """What a search can't do anything with: no numbers, places beyond counting, a bent box."""
+    there = (system >= 0) & (system < cell.vectors.shape[0])
+    bad = there & ~jnp.isfinite(positions).all(axis=1)
+    runtime_assert(
+        ~jnp.any(bad),
+        "A particle's position is not a finite number: particle {particle}.",
+        fmt_args={"particle": jnp.argmax(bad)},
+    )
+    flat = ~(jnp.isfinite(cell.heights).all(axis=1) & (cell.heights > 0).all(axis=1))
+    runtime_assert(
+        ~jnp.any(flat),
+        "The cell of system {system} is flat or not made of finite numbers.",
+        fmt_args={"system": jnp.argmax(flat)},
+    )
+    shortest = jnp.min(jnp.where(cell.periodic, cell.heights, jnp.inf), axis=1)
+    at = jnp.clip(system, 0, cell.vectors.shape[0] - 1)
+    far = there & (jnp.max(jnp.abs(positions), axis=1) > 2.0**28 * shortest[at])
+    runtime_assert(
+        ~jnp.any(far),
+        "Particle {particle} is too many cells away to count them; wrap it into its cell.",
+        fmt_args={"particle": jnp.argmax(far)},
+    )
+    if cell.orthorhombic:
+        off_axis = np.where(np.eye(3, dtype=bool), 0, 1)[None].astype(cell.vectors.dtype)
+        runtime_assert(
+            ~jnp.any(cell.vectors * off_axis != 0),
+            "A cell said to have right angles does not; change cells with Cell.with_vectors.",
+        )
 
 
 def _check_lengths(cutoff: Array, skin: Array) -> None:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from instar.core.utils.jax import dataclass
 from instar.potentials.coulomb import ScreenedCoulomb
 from instar.potentials.evaluation import Evaluation, Request, System, per_system
 from instar.potentials.pair import Pair, column
-from instar.potentials.potential import Potential, PotentialError, Sum
+from instar.potentials.pair_sum import Term
+from instar.potentials.potential import Potential, PotentialError
 from instar.potentials.truncation import subtracted
 
-__all__ = ["METHODS", "ChargeSelf", "cutoff_coulomb"]
+__all__ = ["METHODS", "DampedCoulomb", "cutoff_coulomb"]
 
 METHODS = {"plain": "truncate", "wolf": "shift", "dsf": "force_shift"}
 """How each method ends at the cutoff."""
@@ -28,14 +31,23 @@ def cutoff_coulomb(cutoff: int | float, method: str = "dsf", alpha: int | float 
         raise PotentialError("The plain Coulomb interaction is not damped; alpha must be 0.")
     formula = ScreenedCoulomb(np.float64(alpha))
     pairs = Pair(formula, np.float64(cutoff), truncation=METHODS[method], strength="charges")
-    return pairs if method == "plain" else Sum((pairs, ChargeSelf(pairs)))
+    return pairs if method == "plain" else DampedCoulomb(pairs)
 
 
 @dataclass
-class ChargeSelf(Potential):
-    """What a charge has with itself in a damped or shifted sum over pairs."""
+class DampedCoulomb(Potential):
+    """A damped sum over pairs, and what each charge has with itself in it."""
 
     pairs: Pair
+
+    @property
+    def reach(self) -> Any:
+        """The cutoff (Å)."""
+        return self.pairs.reach
+
+    def term(self, system: System) -> Term:
+        """The sum over pairs."""
+        return self.pairs.term(system)
 
     def apart_from_pairs(self, system: System, request: Request) -> Evaluation:
         """−½ kₑ q² (2α/√π + c) for each particle; it exerts no force."""

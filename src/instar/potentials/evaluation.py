@@ -88,7 +88,7 @@ def per_system(values: Array, system: System) -> Array:
     Particles are dealt out to a few lanes by their number, so that no partial sum is long and the
     result does not depend on room for particles.
     """
-    lanes = max(1, 256 // max(1, system.count))
+    lanes = max(16, 256 // max(1, system.count))
     lane = jnp.arange(values.shape[0], dtype=jnp.int32) % lanes
     there = system.there.reshape(-1, *(1,) * (values.ndim - 1))
     sums = jnp.zeros((system.count, lanes, *values.shape[1:]), values.dtype)

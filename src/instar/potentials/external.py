@@ -14,7 +14,8 @@ from instar.core.assertion import runtime_assert
 from instar.core.utils.jax import dataclass, field
 from instar.potentials.evaluation import Evaluation, Request, System, per_system
 from instar.potentials.formula import Parameter
-from instar.potentials.potential import Potential, PotentialError
+from instar.potentials.pair import column
+from instar.potentials.potential import Potential
 
 __all__ = ["External", "HarmonicTrap", "UniformField", "Wall"]
 
@@ -62,11 +63,12 @@ class HarmonicTrap(External):
     def energy(self, positions: Array, strength: Array) -> Array:
         """½ k·(r − c)²."""
         away = positions - self.centre[None]
-        return strength * jnp.sum(self.stiffness[None] * away**2, axis=1) / 2
+        stiffness = jnp.broadcast_to(self.stiffness, (3,))
+        return strength * jnp.sum(stiffness[None] * away**2, axis=1) / 2
 
     def directions(self) -> Array:
         """The axes along which the trap is stiff."""
-        return jnp.diag(self.stiffness)
+        return jnp.diag(jnp.broadcast_to(self.stiffness, (3,)))
 
 
 @dataclass
@@ -83,10 +85,7 @@ class UniformField(External):
         """The named column."""
         if self.strength is None:
             return jnp.ones_like(system.positions[:, 0])
-        values = getattr(system.particles.data, self.strength, None)
-        if values is None:
-            raise PotentialError(f"This field needs particles with a column `{self.strength}`.")
-        return values
+        return column(system, self.strength)
 
     def energy(self, positions: Array, strength: Array) -> Array:
         """−w f·r."""
@@ -114,9 +113,9 @@ class Wall(External):
         """ε (σ/d)⁹, infinite for d ≤ 0."""
         unit = self.normal / jnp.linalg.norm(self.normal)
         distance = jnp.sum((positions - self.point[None]) * unit[None], axis=1)
-        return strength * jnp.where(
-            distance > 0, self.epsilon * (self.sigma / distance) ** 9, jnp.inf
-        )
+        safe = jnp.where(distance > 0, distance, 1)
+        energy = self.epsilon * (self.sigma / safe) ** 9
+        return strength * jnp.where(distance > 0, energy, jnp.inf)
 
     def directions(self) -> Array:
         """Across the plane."""
@@ -124,9 +123,14 @@ class Wall(External):
 
 
 def _refuse_periodic(external: External, system: System) -> None:
-    along = jnp.einsum("skx,nx->skn", system.cell.vectors, external.directions())
+    vectors, directions = system.cell.vectors, external.directions()
+    along = jnp.einsum("skx,nx->skn", vectors, directions)
+    size = jnp.sqrt(jnp.sum(vectors**2, axis=-1))[:, :, None]
+    size *= jnp.sqrt(jnp.sum(directions**2, axis=-1))[None, None]
+    changes = jnp.abs(along) > 64 * jnp.finfo(along.dtype).eps * size
+    occupied = jnp.zeros(system.count, bool).at[system.system].max(system.there)
     runtime_assert(
-        ~jnp.any((along != 0) & system.cell.periodic[:, :, None]),
+        ~jnp.any(changes & system.cell.periodic[:, :, None] & occupied[:, None, None]),
         f"{type(external).__name__} changes along an axis that repeats, where places have no "
         "number.\nMake that axis not periodic, or let the field be constant along it.",
     )

@@ -60,4 +60,6 @@ def arithmetic(a: float, b: float) -> float:
 
 def geometric(a: float, b: float) -> float:
     """√(a b)."""
+    if a < 0 or b < 0:
+        raise ValueError(f"There is no geometric mean of {a} and {b}.")
     return math.sqrt(a * b)

@@ -54,13 +54,14 @@ class FunctionPotential(Potential):
 
     def _energies(self, system: System, positions: Array, strain: Array) -> Array:
         """Energies of the state after a strain, r → r·(1 + ε)."""
-        moved = positions + jnp.einsum("pi,pij->pj", positions, strain[system.system])
+        safe = jnp.where(system.there[:, None], positions, 0)  # absent ones may be no numbers
+        moved = safe + jnp.einsum("pi,pij->pj", safe, strain[system.system])
         cell = system.cell.with_vectors(
             system.cell.vectors + jnp.einsum("sik,skj->sij", system.cell.vectors, strain)
         )
         particles = bind(system.particles, lambda t: t.data.positions).set(moved)
         systems = bind(system.systems, lambda t: t.data.cell).set(cell)
-        energies = self.function(self.parameters, particles, systems)
+        energies = jnp.asarray(self.function(self.parameters, particles, systems))
         if energies.shape != (system.count,):
             raise PotentialError(
                 f"The function gives energies of shape {energies.shape}; "

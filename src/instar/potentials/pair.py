@@ -71,8 +71,9 @@ class Pair(Potential):
 
     def _check_lengths(self) -> None:
         lengths = (self.cutoff, self.inner)
-        if is_traced(lengths) or not all(hasattr(c, "dtype") for c in lengths if c is not None):
-            return
+        known = (int, float, np.ndarray, np.generic, jax.Array)
+        if is_traced(lengths) or not all(isinstance(c, known) for c in lengths if c is not None):
+            return  # traced, or a tree of something else, such as the axes of jax.vmap
         if not float(self.cutoff) > 0 or not np.isfinite(float(self.cutoff)):
             raise PotentialError(f"A cutoff is a length above zero (Å), not {self.cutoff}.")
         if self.inner is not None and not 0 <= float(self.inner) < float(self.cutoff):
@@ -98,6 +99,10 @@ class Pair(Potential):
         is an error as soon as the two meet.
         """
         given = {tuple(sorted(pair)): values for pair, values in (pairs or {}).items()}
+        if len(given) < len(pairs or {}):
+            raise PotentialError(
+                f"A pair is given twice, in both orders: {', '.join(map('-'.join, pairs or {}))}."
+            )
         species = sorted({*parameters, *itertools.chain.from_iterable(given)})
         matrices = _matrices(kind, species, parameters, given, mixing)
         return Pair(
@@ -119,7 +124,9 @@ class Pair(Potential):
         """The potential made ready for a pass over these particles."""
         species = self._species_of(system)
         self._check_given(system, species)
-        formula = truncated(self.formula, self.truncation, self._spread(self.cutoff), self.inner)
+        # Pairs that were not given and never meet must not reach gradients: NaN · 0 is NaN.
+        formula = jax.tree.map(lambda p: jnp.where(jnp.isnan(p), 1, p), self.formula)
+        formula = truncated(formula, self.truncation, self._spread(self.cutoff), self.inner)
         if species is not None and len(self.species or ()) == 1:
             formula, species = jax.tree.map(lambda p: p.reshape(()), formula), None
         strength = None
@@ -146,8 +153,9 @@ class Pair(Potential):
         """Tail corrections, where asked for."""
         if self.truncation != "tail":
             return Evaluation()
+        formula = jax.tree.map(lambda p: jnp.where(jnp.isnan(p), 1, p), self.formula)
         return tail_correction(
-            self.formula, self.cutoff, self._species_of(system), self._count, system, request
+            formula, self.cutoff, self._species_of(system), self._count, system, request
         )
 
     @property

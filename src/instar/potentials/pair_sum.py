@@ -49,16 +49,17 @@ def pair_sum(
     images = neighbors.images
     points = images.positions(system.positions, system.system, system.cell)
     columns = [
-        _Columns(points, _at(t.species, images.owner, 0), _at(t.strength, images.owner, 0))
-        for t in terms
+        _Columns(_at(t.species, images.owner, 0), _at(t.strength, images.owner, 0)) for t in terms
     ]
 
     def block(one: tuple[Array, Array], shared: Any) -> tuple[Array, ...]:
         rows, slots = one
-        terms, columns = shared
-        return _row_sums(terms, columns, rows, slots, request)
+        terms, points, columns = shared
+        return _row_sums(terms, points, columns, rows, slots, request)
 
-    sums = over_blocks(block, (neighbors.rows, neighbors.slots), (terms, columns), neighbors.mesh)
+    sums = over_blocks(
+        block, (neighbors.rows, neighbors.slots), (terms, points, columns), neighbors.mesh
+    )
     by_particle = [column.reshape(-1)[neighbors.place] for column in sums]
     return _collected(by_particle, system, request)
 
@@ -67,7 +68,6 @@ def pair_sum(
 class _Columns:
     """What the pass gathers for each image."""
 
-    points: tuple[Array, ...]
     species: Array | None
     strength: Array | None
 
@@ -77,10 +77,15 @@ def _at(column: Array | None, owner: Array, fill: int) -> Array | None:
 
 
 def _row_sums(
-    terms: tuple[Term, ...], columns: list[_Columns], rows: Array, slots: Array, request: Request
+    terms: tuple[Term, ...],
+    points: tuple[Array, ...],
+    columns: list[_Columns],
+    rows: Array,
+    slots: Array,
+    request: Request,
 ) -> tuple[Array, ...]:
     """Sums over the neighbors of a block of rows."""
-    x, y, z = (jnp.where(rows > 0, p[rows], -FAR) for p in columns[0].points)
+    x, y, z = (jnp.where(rows > 0, p[rows], -FAR) for p in points)
     own = [
         (
             None if c.species is None else c.species[rows],
@@ -92,7 +97,7 @@ def _row_sums(
     def pairs(near: Array) -> list[Array]:
         apart = [
             here - p.at[near].get(mode="promise_in_bounds")
-            for here, p in zip((x, y, z), columns[0].points, strict=True)
+            for here, p in zip((x, y, z), points, strict=True)
         ]
         squared = apart[0] * apart[0] + apart[1] * apart[1] + apart[2] * apart[2]
         values = [
@@ -136,7 +141,7 @@ def _pair_values(
         kinds = column.species.at[near].get(mode="promise_in_bounds")  # pyright: ignore
         formula = jax.tree.map(lambda p: _of_pair(p, species, kinds), formula)
     limit = term.cutoff * term.cutoff
-    within = squared < limit
+    within = ~(squared >= limit)  # a distance that is no number must not vanish
     # Beyond the cutoff the formula is evaluated at the cutoff, where it is finite.
     safe = jnp.where(within, squared, limit)
     u, du = jax.jvp(formula.energy, (safe,), (jnp.ones_like(safe),))

@@ -98,6 +98,10 @@ def evaluate(
                 "cutoff=potential.reach).updated(particles, systems)."
             )
         _check_reach(tuple(ready), neighbors)
+        runtime_assert(
+            ~neighbors.is_stale(system.positions, particles.data.system.indices, system.cell),
+            "The neighbor list is out of date: bring it up to date with NeighborList.updated.",
+        )
         result = result + pair_sum(tuple(ready), system, neighbors, request)
     for part in parts:
         result = result + part.apart_from_pairs(system, request)
@@ -107,15 +111,16 @@ def evaluate(
 
 
 def _in_precision(leaf: Any, dtype: Any) -> Any:
-    floating = isinstance(leaf, float) or jnp.issubdtype(jnp.result_type(leaf), jnp.floating)
-    return jnp.asarray(leaf, dtype) if floating else leaf
+    kind = jnp.result_type(leaf)
+    number = jnp.issubdtype(kind, jnp.floating) or isinstance(leaf, int)
+    return jnp.asarray(leaf, dtype) if number else leaf
 
 
 def _check_reach(terms: tuple[Term, ...], neighbors: NeighborList) -> None:
     for term in terms:
         shortest = jnp.min(neighbors.cutoff, initial=jnp.inf)
         runtime_assert(
-            jnp.all(neighbors.cutoff >= term.cutoff * (1 - 1e-6)),
+            jnp.all(neighbors.cutoff >= term.cutoff * (1 - 4 * jnp.finfo(term.cutoff.dtype).eps)),
             "A neighbor list up to {list} Å is too short for a potential up to {cutoff} Å.",
             fmt_args={"list": shortest, "cutoff": term.cutoff},
         )
@@ -142,6 +147,13 @@ def _check_finite(result: Evaluation) -> None:
             ~jnp.any(bad),
             "The energy of system {system} is not a finite number.\n"
             "Are two particles at the same place, or a parameter out of range?",
+            fmt_args={"system": jnp.argmax(bad)},
+        )
+    if result.virial is not None:
+        bad = ~jnp.all(jnp.isfinite(result.virial), axis=(1, 2))
+        runtime_assert(
+            ~jnp.any(bad),
+            "The virial of system {system} is not a finite number.",
             fmt_args={"system": jnp.argmax(bad)},
         )
     if result.forces is not None:
