@@ -86,7 +86,9 @@ def run(x, free, pairs, seed, steps):
     return final, repairs
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    "dtype", [pytest.param(np.float32, marks=pytest.mark.long), np.float64], ids=str
+)
 @given(
     free=st.sampled_from([0, 2]),
     pairs=st.sampled_from([1, 5]),

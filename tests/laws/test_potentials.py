@@ -72,7 +72,7 @@ def molecules_off_the_cutoff(name, rng, count):
     return found
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", CASES, scope="module")
 @settings(max_examples=4)
 @given(seed=SEEDS)
 def test_float64_equals_the_sum_over_all_images(name, seed):
@@ -92,7 +92,7 @@ def test_float64_equals_the_sum_over_all_images(name, seed):
     np.testing.assert_allclose([e.sum() for e in own], energy, rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", CASES, scope="module")
 @settings(max_examples=2)
 @given(seed=SEEDS)
 def test_float32_equals_it_to_its_own_precision(name, seed):
@@ -106,7 +106,7 @@ def test_float32_equals_it_to_its_own_precision(name, seed):
         assert np.all(np.abs(found - right) <= 1e-4 * np.abs(right).max() + 1e-7)
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", CASES, scope="module")
 @settings(max_examples=3)
 @given(seed=SEEDS)
 def test_forces_are_the_negative_gradient(name, seed):
@@ -125,7 +125,9 @@ def test_forces_are_the_negative_gradient(name, seed):
         assert slope == pytest.approx(-np.sum(f * d), rel=1e-5, abs=1e-5 * scale)
 
 
-@pytest.mark.parametrize("name", [n for n in CASES if CASES[n].derivative_of_energy])
+@pytest.mark.parametrize(
+    "name", [n for n in CASES if CASES[n].derivative_of_energy], scope="module"
+)
 @settings(max_examples=3)
 @given(seed=SEEDS)
 def test_the_virial_is_the_derivative_by_strain(name, seed):
@@ -180,7 +182,7 @@ def doubled(m):
     )
 
 
-@pytest.mark.parametrize("name", [n for n in CASES if CASES[n].invariant])
+@pytest.mark.parametrize("name", [n for n in CASES if CASES[n].invariant], scope="module")
 @settings(max_examples=3)
 @given(seed=SEEDS)
 def test_symmetries_of_space_and_of_the_lattice(name, seed):
@@ -215,7 +217,7 @@ def test_symmetries_of_space_and_of_the_lattice(name, seed):
         np.testing.assert_allclose(forces[k].sum(0), 0, atol=1e-11 * largest)
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", ["lj_shift", "dsf", "trap"], scope="module")
 def test_a_system_alone_equals_itself_in_a_batch(name):
     molecules = batch(name, np.random.default_rng(7), 4)
     together = computed(name, molecules)

@@ -100,8 +100,19 @@ def random_batch(seed, straight=False):
     return particles, systems, rng.uniform(3.0, 6.0, SYSTEMS)
 
 
-@pytest.mark.parametrize("straight", [False, True])
-@pytest.mark.parametrize("subdivision", [0, 1, 2, 3])
+@pytest.mark.parametrize(
+    ("subdivision", "straight"),
+    [
+        (0, False),
+        (1, False),
+        (2, False),
+        (2, True),
+        pytest.param(0, True, marks=pytest.mark.long),
+        pytest.param(1, True, marks=pytest.mark.long),
+        pytest.param(3, False, marks=pytest.mark.long),
+        pytest.param(3, True, marks=pytest.mark.long),
+    ],
+)
 @settings(max_examples=6)
 @given(seed=SEEDS)
 def test_every_search_equals_brute_force(subdivision, straight, seed):
@@ -150,7 +161,7 @@ def fluid(count, density=0.8442, seed=0, edge=None):
     return tables(positions, system, np.eye(3)[None] * edge, np.ones((1, 3), bool), straight=True)
 
 
-@pytest.mark.parametrize(("count", "skin"), [(1000, 0.4), (3375, 0.0)])
+@pytest.mark.parametrize(("count", "skin"), [(1000, 0.4)])
 def test_estimates_suffice_for_a_liquid(count, skin):
     particles, systems = fluid(count)
     state = State(particles, systems, NeighborList.of(particles, systems, 2.5, skin))
@@ -230,6 +241,11 @@ def test_rows_spread_over_devices_give_the_same_list():
     np.testing.assert_array_equal(listed(one), listed(two))
 
 
+@jax.jit
+def queried(particles, systems, points, where, cutoff):
+    return query(particles, systems, points, where, cutoff, ROOM)
+
+
 @settings(max_examples=4)
 @given(seed=SEEDS)
 def test_a_query_finds_what_is_near_a_point(seed):
@@ -239,7 +255,7 @@ def test_a_query_finds_what_is_near_a_point(seed):
         system = rng.integers(0, SYSTEMS - 2, 5).astype(np.int32)
         points = jnp.asarray(rng.normal(0, 8, (5, 3)))
         where = Index.integer(system, n=SYSTEMS, label=SystemId)
-        found = query(particles, systems, points, where, cutoff, ROOM)
+        found = queried(particles, systems, points, where, cutoff)
         data = particles.data
         joined = np.concatenate([np.asarray(data.positions), points])
         owners = np.append(np.asarray(data.system.indices), system)

@@ -51,7 +51,7 @@ def estimate(
     span = np.where(periodic, reach[:, None] / heights, 0)
     images = counts * np.prod(1 + 2 * span, axis=1)
     density = counts / volumes
-    neighbors = density * (4 / 3) * math.pi * reach**3
+    neighbors = np.minimum(density * (4 / 3) * math.pi * reach**3, images)
     wanted = float(_with_fluctuation(neighbors).max(initial=0))
     best = subdivision
     if best is None:
@@ -59,9 +59,11 @@ def estimate(
         best = SUBDIVISIONS[int(np.argmin(costs))]
     column = float(_column(images, density, span, reach, best).max(initial=0))
     particles = int(counts.sum())
+    # On a coarse grid, so that similar structures share one compiled program.
+    rows = 1 + max(particles, math.ceil(1.03 * images.sum() + 3 * math.sqrt(images.sum())))
     return Sizes(
-        images=1 + max(particles, math.ceil(1.03 * images.sum() + 3 * math.sqrt(images.sum()))),
-        neighbors=max(2, math.ceil(wanted)),
+        images=math.ceil(1.05 ** math.ceil(math.log(rows, 1.05))),
+        neighbors=8 * max(1, math.ceil(wanted / 8)),
         words=max(1, math.ceil(column / WORD)),
         subdivision=best,
     )
