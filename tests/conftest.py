@@ -17,7 +17,7 @@ import pytest  # noqa: E402
 jax.config.update("jax_numpy_dtype_promotion", "strict")
 jax.config.update("jax_numpy_rank_promotion", "raise")
 
-hypothesis.settings.register_profile("ci", max_examples=15, deadline=None, derandomize=True)
+hypothesis.settings.register_profile("ci", max_examples=10, deadline=None, derandomize=True)
 hypothesis.settings.register_profile("long", max_examples=500, deadline=None)
 hypothesis.settings.load_profile("ci")
 

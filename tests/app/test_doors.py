@@ -62,13 +62,20 @@ def lattice(kind, distance):
     return Atoms(["X"], [[0, 0, 0]], cell=cells[kind] * distance, pbc=True)
 
 
+def hcp(distance):
+    cell = np.array([[1, 0, 0], [-0.5, np.sqrt(0.75), 0], [0, 0, np.sqrt(8 / 3)]]) * distance
+    return Atoms("X2", scaled_positions=[[0, 0, 0], [1 / 3, 2 / 3, 0.5]], cell=cell, pbc=True)
+
+
 def test_lattice_sums_of_the_reference():
-    # One atom a cell, each seeing thousands of its own images. With a tail the sum to 10 σ
+    # One atom or two a cell, each seeing thousands of images. With a tail the sum to 10 σ
     # differs from the full one by what the lattice does not share with a fluid: below 2e-4.
     distances = {"fcc": 1.090173, "bcc": 1.068432, "sc": 1.067085}
     lattices = [lattice(kind, distance) for kind, distance in distances.items()]
+    lattices.append(hcp(1.090167))
     found = instar.single_point(lattices, REDUCED | {"cutoff": 10, "truncation": "tail"})
-    np.testing.assert_allclose(found.energies, [-8.610199, -8.237291, -5.690955], atol=2e-4)
+    per_atom = found.energies / [len(atoms) for atoms in lattices]
+    np.testing.assert_allclose(per_atom, [-8.610199, -8.237291, -5.690955, -8.611069], atol=2e-4)
     for forces in found.forces:
         np.testing.assert_allclose(forces, 0, atol=1e-12)
 
@@ -85,7 +92,7 @@ def test_the_calculator_agrees_with_itself_as_atoms_move_and_with_single_point()
     atoms = bulk("Ar", "fcc", a=5.3, cubic=True) * (2, 2, 2)
     atoms.calc = instar.calculator(ARGON, skin=0.5)
     rng = np.random.default_rng(0)
-    for _ in range(3):
+    for _ in range(2):
         atoms.positions += rng.normal(0, 0.12, atoms.positions.shape)
         point = instar.single_point(atoms, ARGON)
         np.testing.assert_allclose(atoms.get_potential_energy(), point.energies[0], rtol=1e-12)
@@ -107,9 +114,8 @@ def test_structures_of_any_mix_keep_their_order_and_are_as_if_alone():
     ]
     together = instar.single_point(structures, ARGON)
     assert [len(f) for f in together.forces] == [len(s) for s in structures]
-    for number in (4,):
-        alone = instar.single_point([structures[number]], ARGON)
-        np.testing.assert_allclose(alone.energies[0], together.energies[number], rtol=1e-12)
+    alone = instar.single_point([structures[4]], ARGON)
+    np.testing.assert_allclose(alone.energies[0], together.energies[4], rtol=1e-12)
     assert together.energies[1] == together.energies[3] == 0
     assert instar.single_point([], ARGON).energies.shape == (0,)
 

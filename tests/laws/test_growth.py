@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from instar.core.capacity import LensCapacity, sum_over_capacity
@@ -95,6 +95,7 @@ def run(x, free, pairs, seed, steps):
     seed=st.integers(0, 2**31 - 1),
     steps=st.integers(1, 60),
 )
+@settings(max_examples=5)
 @example(free=0, pairs=1, seed=0, steps=60)
 def test_a_run_that_had_to_grow_equals_one_that_had_room(dtype, free, pairs, seed, steps):
     with jax.enable_x64(dtype is np.float64):

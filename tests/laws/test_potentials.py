@@ -16,6 +16,12 @@ ROWS, SYSTEMS = 160, 40
 """Room that every batch of these tests fits into, so that each potential is compiled once."""
 
 
+def in_ci_and_long(*in_ci):
+    """All potentials, of which `make test` takes these and `make test-long` every one."""
+    long = pytest.mark.long
+    return [name if name in in_ci else pytest.param(name, marks=long) for name in CASES]
+
+
 def kinds_for(name):
     if not CASES[name].invariant:
         return ("open",)
@@ -92,7 +98,9 @@ def test_float64_equals_the_sum_over_all_images(name, seed):
     np.testing.assert_allclose([e.sum() for e in own], energy, rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", CASES, scope="module")
+@pytest.mark.parametrize(
+    "name", in_ci_and_long("lj_switch", "buckingham", "dsf", "wall", "sum"), scope="module"
+)
 @settings(max_examples=2)
 @given(seed=SEEDS)
 def test_float32_equals_it_to_its_own_precision(name, seed):

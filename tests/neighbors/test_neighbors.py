@@ -179,6 +179,7 @@ def test_what_does_not_fit_is_an_error_without_a_place_to_grow():
         result.raise_assertion()
 
 
+@pytest.mark.long
 def test_every_buffer_grows_from_one_and_the_result_is_the_same_to_the_bit():
     particles, systems = fluid(64)
     tight = Sizes(images=65, neighbors=1, words=1, subdivision=1)
