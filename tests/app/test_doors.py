@@ -161,6 +161,14 @@ def test_parameters_that_lost_digits_are_refused():
             {"type": "morse", "cutoff": "5 K", "parameters": {"Ar": {"D": 1, "a": 1, "r": 1}}},
             ["cutoff", "parameters.Ar.r0: is missing", "did you mean 'r0'"],
         ),
+        (
+            {"type": "harmonic_trap", "stiffness": "1 eV"},
+            ["potential[0].stiffness.0: '1 eV' has the wrong unit: a stiffness"],
+        ),
+        (
+            {"type": "wall", "epsilon": 1, "sigma": 1, "normal": [0, 0, 0]},
+            ["potential[0].normal: a direction is not zero"],
+        ),
         ("lj", ["not 'lj'"]),
         ([], ["not []"]),
     ],
@@ -198,6 +206,11 @@ def test_a_missing_pair_is_named_and_only_where_the_two_meet():
 def test_structures_that_cannot_be_computed_are_errors(atoms, error, message):
     with pytest.raises(error, match=message):
         instar.single_point([atoms], ARGON)
+
+
+def test_no_structures_at_all_is_a_clear_error():
+    with pytest.raises(StructureError, match="a list of them, not None"):
+        instar.single_point(None, ARGON)
 
 
 def test_fields_are_refused_along_periodic_axes():

@@ -8,7 +8,15 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationError,
+)
 
 from instar.app.units import Dimension, quantity
 from instar.potentials import (
@@ -169,13 +177,24 @@ class _CoulombConfig(_Strict):
 Vector = tuple[Length, Length, Length]
 
 
+def _for_each_axis(value: Any) -> Any:
+    """One value for all three axes, or one each."""
+    return value if isinstance(value, list | tuple) else (value,) * 3
+
+
+def _direction(value: tuple[float, ...]) -> tuple[float, ...]:
+    if not any(value):
+        raise ValueError("a direction is not zero along all axes")
+    return value
+
+
 class _TrapConfig(_Strict):
     type: Literal["harmonic_trap"]
-    stiffness: Stiffness | tuple[Stiffness, Stiffness, Stiffness]
+    stiffness: Annotated[tuple[Stiffness, Stiffness, Stiffness], BeforeValidator(_for_each_axis)]
     centre: Vector = (0.0, 0.0, 0.0)
 
     def build(self) -> Potential:
-        return HarmonicTrap(np.broadcast_to(np.array(self.stiffness), 3), np.array(self.centre))
+        return HarmonicTrap(np.array(self.stiffness), np.array(self.centre))
 
 
 class _FieldConfig(_Strict):
@@ -192,7 +211,7 @@ class _WallConfig(_Strict):
     epsilon: Energy
     sigma: Positive
     point: Vector = (0.0, 0.0, 0.0)
-    normal: tuple[Number, Number, Number]
+    normal: Annotated[tuple[Number, Number, Number], AfterValidator(_direction)]
 
     def build(self) -> Potential:
         return Wall(

@@ -30,14 +30,14 @@ class SinglePoint:
     """(structures, 3, 3), eV/Å³, in the sign of ASE; zero where a structure has no volume."""
 
 
-def single_point(
-    structures: Iterable[Any] | Atoms, potential: Any, precision: str = "float64"
-) -> SinglePoint:
+def single_point(structures: Any, potential: Any, precision: str = "float64") -> SinglePoint:
     """Energies, forces and stresses of structures of any mix of sizes and cells.
 
     ``potential`` is an object of `instar.potentials`, or the mapping (or list of mappings) that
     stands in configuration files. All structures are computed as one program.
     """
+    if not isinstance(structures, Iterable):
+        raise StructureError(f"Structures are ase.Atoms or a list of them, not {structures!r}.")
     structures = [structures] if isinstance(structures, Atoms) else list(structures)
     built = build(potential)
     if all(isinstance(atoms, Atoms) and len(atoms) == 0 for atoms in structures):
