@@ -302,3 +302,39 @@ def test_edges_carry_shifts_that_reach_the_image():
         np.testing.assert_allclose(
             np.sort(np.linalg.norm(apart, axis=1)), np.sort(pairs.distance), atol=1e-9
         )
+
+
+def with_system(state, system):
+    data = state.particles.data
+    index = Index.integer(np.asarray(system, np.int32), n=len(state.systems), label=SystemId)
+    particles = Table.arange(Particle(data.positions, index), label=ParticleId)
+    return State(particles, state.systems, state.neighbors)
+
+
+def test_particles_that_come_go_or_change_their_system_make_a_list_stale():
+    positions = np.random.default_rng(0).random((8, 3)).astype(np.float32) * 4
+    vectors, periodic = np.tile(np.eye(3, dtype=np.float32) * 4, (2, 1, 1)), np.ones((2, 3), bool)
+    first = np.array([0, 0, 0, 1, 1, 1, 2, 2], np.int32)
+    particles, systems = tables(positions, first, vectors, periodic)
+    state = settled(State(particles, systems, NeighborList.of(particles, systems, 2.5, 1.0)))
+    for system in ([0, 0, 2, 1, 1, 1, 2, 2], [0, 0, 0, 1, 1, 1, 1, 0], [1, 0, 0, 0, 1, 1, 2, 2]):
+        changed = settled(with_system(state, system))
+        near = {tuple(row) for row in expected(changed, 2.5)[0].tolist()}
+        found = {tuple(row) for row in listed(changed).tolist()}
+        assert near
+        assert near <= found
+        assert found <= {tuple(row) for row in expected(changed, 3.5001)[0].tolist()}
+
+
+def test_a_list_that_shrank_is_made_anew():
+    particles, systems = fluid(64)
+    state = settled(State(particles, systems, NeighborList.of(particles, systems, 2.5, 0.5)))
+    tight = State(particles, systems, state.neighbors.resized(neighbors=3))
+    np.testing.assert_array_equal(listed(settled(tight)), listed(state))
+
+
+def test_a_list_for_other_numbers_of_particles_is_refused():
+    particles, systems = fluid(8)
+    more, _ = fluid(9)
+    with pytest.raises(ValueError, match="for 8 particles in 1 systems can't serve 9 in 1"):
+        NeighborList.of(particles, systems, 2.5).updated(more, systems)
