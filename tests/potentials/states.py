@@ -8,7 +8,7 @@ import numpy as np
 
 from instar.app.point import NEIGHBORS, Point
 from instar.app.potentials import build
-from instar.app.structures import Particles, Systems
+from instar.app.structures import Batch, Particles, Systems
 from instar.core.data import Index, Table
 from instar.core.propagator import propagate_and_fix
 from instar.core.result import as_result_function
@@ -91,6 +91,18 @@ def _placed(vectors, shifts, number, rng):
     return np.array(placed) if len(placed) == number else None
 
 
+def batch(molecules):
+    """What a potential sees of them when it is made."""
+    return Batch(
+        np.array([len(m.labels) for m in molecules]),
+        np.concatenate([m.positions for m in molecules]),
+        [label for m in molecules for label in m.labels],
+        np.concatenate([m.charges for m in molecules]),
+        np.stack([m.vectors for m in molecules]),
+        np.stack([m.periodic for m in molecules]),
+    )
+
+
 def point(config, molecules, dtype, rows=None, systems=None):
     """A batch with room: absent particles at the end, empty systems after them."""
     rows = rows or sum(len(m.labels) for m in molecules)
@@ -117,7 +129,7 @@ def point(config, molecules, dtype, rows=None, systems=None):
         label=ParticleId,
     )
     table = Table.arange(Systems(cell), label=SystemId)
-    potential = build(config).potential
+    potential = build(config).potential(batch(molecules))
     room = Sizes(images=24 * rows + 600, neighbors=160, words=2, subdivision=2)
     neighbors = NeighborList.of(particles, table, CUTOFF, sizes=room)
     return Point(potential, particles, table, neighbors)

@@ -89,8 +89,8 @@ class InstarCalculator(Calculator):
     def _prepared(self, atoms: Atoms) -> Point:
         """Atoms with the neighbor list of the last call, if it was for as many."""
         old, self._point = self._point, None  # an error on the way leaves nothing behind
-        check_species([atoms], self._built)
         fresh = prepared([atoms], self._built, self._precision, self._skin)
+        check_species([atoms], fresh.potential, self._built.charges)
         if old is None or len(old.particles) != len(fresh.particles):
             return fresh
         return bind(fresh, lambda p: p.neighbors).set(old.neighbors)

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from instar.app.potentials import Built
-from instar.app.structures import Particles, Systems, tables
+from instar.app.structures import Batch, Particles, Systems, tables
 from instar.core.data import Table
 from instar.core.lens import lens
 from instar.core.propagator import propagate_and_fix
@@ -44,11 +44,13 @@ def prepared(structures: Sequence[Any], built: Built, precision: str, skin: floa
     """Structures as tables, with an empty neighbor list; call under ``jax.enable_x64``."""
     check_precision(precision)
     dtype = DTYPES[precision]
-    _check_precision(built.potential, dtype)
-    particles, systems = tables(structures, dtype, built.charges)
-    reach = built.potential.reach
+    batch = Batch.of(structures, built.charges)
+    potential = built.potential(batch)
+    _check_precision(potential, dtype)
+    particles, systems = tables(batch, dtype)
+    reach = potential.reach
     neighbors = None if reach is None else NeighborList.of(particles, systems, reach, skin)
-    return Point(built.potential, particles, systems, neighbors)
+    return Point(potential, particles, systems, neighbors)
 
 
 def computed(point: Point, *, per_particle: bool = False) -> tuple[Evaluation, Point]:

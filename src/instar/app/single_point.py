@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from ase import Atoms
 
 from instar.app.point import computed, prepared
-from instar.app.potentials import Built, build
+from instar.app.potentials import build
 from instar.app.structures import StructureError, labels_of
 from instar.potentials import Pair, Potential
 
@@ -45,7 +45,7 @@ def single_point(structures: Any, potential: Any, precision: str = "float64") ->
         return SinglePoint(np.zeros(count), [np.zeros((0, 3))] * count, np.zeros((count, 3, 3)))
     with jax.enable_x64(precision == "float64"):
         point = prepared(structures, built, precision)
-        check_species(structures, built)
+        check_species(structures, point.potential, built.charges)
         evaluation, point = computed(point)
         stresses = np.asarray(evaluation.stress(point.systems.data.cell))
         energies, forces = (np.asarray(a) for a in (evaluation.energy, evaluation.forces))
@@ -53,15 +53,16 @@ def single_point(structures: Any, potential: Any, precision: str = "float64") ->
     return SinglePoint(energies, [f.copy() for f in np.split(forces, ends)], stresses)
 
 
-def check_species(structures: list[Atoms], built: Built) -> None:
+def check_species(
+    structures: list[Atoms], potential: Potential, charges: Mapping[str, float] | None
+) -> None:
     """Every two species that meet have parameters, and charges where they are needed.
 
     Else an error names what is missing.
     """
-    potential, has_charges = built.potential, built.charges is not None
     charged = any(getattr(p, "strength", None) == "charges" for p in _parts(potential))
     for number, atoms in enumerate(structures):
-        if charged and not has_charges and len(atoms) and not atoms.has("initial_charges"):
+        if charged and charges is None and len(atoms) and not atoms.has("initial_charges"):
             raise StructureError(
                 f"Structure {number} has no charges, but the potential needs them.\n"
                 "Set atoms.set_initial_charges([...]), or give charges by label in the potential."

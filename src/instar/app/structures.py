@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
 from ase import Atoms
+from ase.geometry import wrap_positions
 from jax import Array
 
 from instar.core.data import Index, Table
@@ -16,7 +17,7 @@ from instar.core.utils.jax import dataclass
 from instar.geometry import Cell
 from instar.geometry.cell import CellError
 
-__all__ = ["Particles", "StructureError", "Systems", "labels_of", "tables"]
+__all__ = ["Batch", "Particles", "StructureError", "Systems", "labels_of", "tables"]
 
 
 class StructureError(ValueError):
@@ -47,33 +48,61 @@ def labels_of(atoms: Atoms) -> list[str]:
     return atoms.get_chemical_symbols()
 
 
-def tables(
-    structures: Iterable[Any], dtype: Any, charges: Mapping[str, float] | None = None
-) -> tuple[Table[ParticleId, Particles], Table[SystemId, Systems]]:
-    """All structures side by side, one system each.
+class Batch(NamedTuple):
+    """Structures side by side on the host, in double precision."""
 
-    ``charges`` (e) by label replace those of the structures.
-    """
-    structures = list(structures)
-    for number, atoms in enumerate(structures):
-        _check(number, atoms)
-    counts = [len(atoms) for atoms in structures]
-    labels = [label for atoms in structures for label in labels_of(atoms)]
-    names = sorted(set(labels))
+    counts: np.ndarray  # (structures,) atoms of each
+    positions: np.ndarray  # (atoms, 3) Å
+    labels: list[str]
+    charges: np.ndarray  # (atoms,) e
+    vectors: np.ndarray  # (structures, 3, 3) Å; zeros where there is no vector
+    periodic: np.ndarray  # (structures, 3)
+
+    @staticmethod
+    def of(structures: Iterable[Any], charges: Mapping[str, float] | None = None) -> Batch:
+        """From ASE structures; ``charges`` (e) by label replace those of the structures."""
+        structures = list(structures)
+        for number, atoms in enumerate(structures):
+            _check(number, atoms)
+        labels = [label for atoms in structures for label in labels_of(atoms)]
+        return Batch(
+            np.array([len(atoms) for atoms in structures], np.int32),
+            np.concatenate([np.reshape(a.positions, (-1, 3)) for a in structures] or [_NONE]),
+            labels,
+            _charges(structures, labels, charges),
+            np.array([a.cell.array for a in structures], float).reshape(-1, 3, 3),
+            np.array([a.pbc for a in structures], bool).reshape(-1, 3),
+        )
+
+    @property
+    def starts(self) -> np.ndarray:
+        """The first atom of each structure."""
+        return np.cumsum(self.counts) - self.counts
+
+    @property
+    def system(self) -> np.ndarray:
+        """The structure of each atom."""
+        return np.repeat(np.arange(len(self.counts), dtype=np.int32), self.counts)
+
+
+_NONE = np.zeros((0, 3))
+
+
+def tables(
+    batch: Batch, dtype: Any
+) -> tuple[Table[ParticleId, Particles], Table[SystemId, Systems]]:
+    """A batch as tables, one system for each structure."""
+    names = sorted(set(batch.labels))
     numbers = {name: number for number, name in enumerate(names)}
     vocabulary = Index.new([Label(name) for name in names], label=Label).vocabulary
-    codes = np.array([numbers[label] for label in labels], np.int32)
+    codes = np.array([numbers[label] for label in batch.labels], np.int32)
     particles = Particles(
-        positions=jnp.asarray(_positions(structures, dtype), dtype),
-        system=Index.integer(
-            np.repeat(np.arange(len(counts), dtype=np.int32), counts),
-            n=len(counts),
-            label=SystemId,
-        ),
+        positions=jnp.asarray(_positions(batch, dtype), dtype),
+        system=Index.integer(batch.system, n=len(batch.counts), label=SystemId),
         labels=Index(vocabulary, jnp.asarray(codes)),
-        charges=jnp.asarray(_charges(structures, labels, charges), dtype),
+        charges=jnp.asarray(batch.charges, dtype),
     )
-    cell = _cells(structures, dtype)
+    cell = _cells(batch, dtype)
     return Table.arange(particles, label=ParticleId), Table.arange(Systems(cell), label=SystemId)
 
 
@@ -89,11 +118,9 @@ def _check(number: int, atoms: Any) -> None:
         )
 
 
-def _cells(structures: list[Atoms], dtype: Any) -> Cell:
-    vectors = np.stack([np.asarray(atoms.cell.array, dtype) for atoms in structures])
-    periodic = np.stack([np.asarray(atoms.pbc, bool) for atoms in structures])
+def _cells(batch: Batch, dtype: Any) -> Cell:
     try:
-        return Cell.of(vectors, periodic)
+        return Cell.of(batch.vectors.astype(dtype), batch.periodic)
     except CellError as error:
         raise StructureError(str(error).replace("(system ", "(structure ")) from error
 
@@ -111,17 +138,18 @@ def _charges(
     return np.array([by_label[label] for label in labels], float)
 
 
-def _positions(structures: list[Atoms], dtype: Any) -> np.ndarray:
+def _positions(batch: Batch, dtype: Any) -> np.ndarray:
     """All positions; brought into their cells where single precision would lose their digits."""
-    parts = [np.reshape(atoms.positions, (-1, 3)) for atoms in structures]
-    for number, atoms in enumerate(structures):
-        coarse = np.finfo(dtype).eps * np.abs(parts[number]).max(initial=0)
+    parts = np.split(batch.positions, batch.starts[1:])
+    for number, part in enumerate(parts):
+        coarse = np.finfo(dtype).eps * np.abs(part).max(initial=0)
         if coarse > 1e-6:
-            parts[number] = atoms.get_positions(wrap=True)
+            cell, periodic = batch.vectors[number], batch.periodic[number]
+            parts[number] = wrap_positions(part, cell, periodic)
             coarse = np.finfo(dtype).eps * np.abs(parts[number]).max(initial=0)
         if coarse > 1e-3:
             raise StructureError(
                 f"Structure {number} has atoms so far from the origin that {np.dtype(dtype)} "
                 f"resolves only {coarse:.1g} Å.\nCentre it, or compute in float64."
             )
-    return np.concatenate(parts or [np.zeros((0, 3))])
+    return np.concatenate(parts)
