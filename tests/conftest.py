@@ -33,6 +33,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = [item for item in items if item not in left]
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _programs_are_let_go():
+    """Compiled programs hold maps of memory, of which a process may have only so many."""
+    yield
+    jax.clear_caches()
+
+
 @pytest.fixture(params=[False, True], ids=["x32", "x64"])
 def precision(request: pytest.FixtureRequest):
     """Runs a test in single and in double precision."""

@@ -13,11 +13,15 @@ from instar.core.utils.jax import dataclass, field
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from instar.app.ase_potential import ase_potential
     from instar.app.calculator import calculator
     from instar.app.single_point import single_point
+    from instar.app.topology import read_topology
 
 _DOORS = {
+    "ase_potential": "instar.app.ase_potential",
     "calculator": "instar.app.calculator",
+    "read_topology": "instar.app.topology",
     "single_point": "instar.app.single_point",
 }
 """Public doors, loaded when they are first used: what they need takes time to import."""
@@ -37,11 +41,13 @@ __all__ = [
     "SystemId",
     "Table",
     "__version__",
+    "ase_potential",
     "bind",
     "calculator",
     "dataclass",
     "field",
     "lens",
+    "read_topology",
     "single_point",
     "view",
 ]

@@ -163,7 +163,7 @@ def test_parameters_that_lost_digits_are_refused():
         ),
         (
             {"type": "harmonic_trap", "stiffness": "1 eV"},
-            ["potential[0].stiffness.0: '1 eV' has the wrong unit: a stiffness"],
+            ["potential[0].stiffness[0]: '1 eV' has the wrong unit: a stiffness"],
         ),
         (
             {"type": "wall", "epsilon": 1, "sigma": 1, "normal": [0, 0, 0]},

@@ -70,6 +70,15 @@ def test_the_minimum_image_is_the_shortest_of_all(seed):
     np.testing.assert_allclose(rounded[near], right[near], rtol=1e-9)
 
 
+def test_each_difference_may_have_a_cell_of_its_own():
+    rng = np.random.default_rng(4)
+    vectors, points = np.stack([random_cell(rng) for _ in range(6)]), rng.normal(0, 10, (6, 3))
+    found = Cell.of(vectors).minimum_image(jnp.asarray(points), search=(1, 1, 1))
+    for k in range(6):
+        alone = Cell.of(vectors[k]).minimum_image(jnp.asarray(points[k : k + 1]), search=(1, 1, 1))
+        np.testing.assert_allclose(found[k], alone[0], rtol=1e-6)
+
+
 def test_rounding_alone_is_not_exact_in_a_skewed_cell():
     cell, point = Cell.of([[4.0, 0, 0], [3.6, 2, 0], [0, 0, 4]]), jnp.array([[3.0, 0.9, 0.0]])
     rounded = jnp.linalg.norm(cell.minimum_image(point))

@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from potentials.bonded import CONFIGS, terms_of_a_chain
+
 KE = 14.39964547842567
 CUTOFF = 6.0
 LABELS = ("A", "B")
@@ -18,6 +20,8 @@ class Case(NamedTuple):
     expected: object  # (positions, labels, charges, vectors, periodic) -> energy, forces, virial
     invariant: bool = True  # under translation, rotation, wrapping
     derivative_of_energy: bool = True  # whether the virial is the strain derivative of the energy
+    bonded: bool = False  # terms of chains of four atoms: states are such chains
+    periodic: bool = False  # only for cells that repeat along all axes
 
 
 def images(vectors, periodic, reach):
@@ -157,6 +161,31 @@ def pairs_of_charges(function, self_energy):
     return expected
 
 
+def ewald(positions, labels, charges, vectors, periodic):
+    """All images, with another α than the potential: cut where 1e-14 is left."""
+    alpha, cutoff, limit = 0.55, 10.5, 6.6
+    charges, volume = np.array(charges), abs(np.linalg.det(vectors))
+    energy, forces, virial = pair_sum(
+        screened(alpha), cutoff, positions, charges, vectors, periodic
+    )
+    most = np.ceil(np.linalg.norm(vectors, axis=1) * limit / (2 * math.pi)).astype(int)
+    n = np.array(list(itertools.product(*(range(-m, m + 1) for m in most))))
+    k = 2 * math.pi * n @ np.linalg.inv(vectors).T
+    squared = (k**2).sum(1)
+    k = k[(squared > 0) & (squared < limit**2)]
+    squared = (k**2).sum(1)
+    phase = np.exp(1j * positions @ k.T)
+    factor = charges @ phase
+    weight = 2 * math.pi * KE / volume * np.exp(-squared / (4 * alpha**2)) / squared
+    each = weight * np.abs(factor) ** 2
+    forces = forces + 2 * charges[:, None] * ((weight * factor.conj() * phase).imag @ k)
+    shape = 2 * each * (1 / squared + 1 / (4 * alpha**2))
+    background = -KE * math.pi * charges.sum() ** 2 / (2 * volume * alpha**2)
+    virial = virial + np.eye(3) * (each.sum() + background) - (shape[:, None] * k).T @ k
+    own = -KE * alpha / math.sqrt(math.pi) * (charges**2).sum()
+    return energy + each.sum() + own + background, forces, virial
+
+
 def with_tail(positions, labels, charges, vectors, periodic):
     energy, forces, virial = pair_sum(lj, CUTOFF, positions, labels, vectors, periodic)
     volume = abs(np.linalg.det(vectors))
@@ -240,7 +269,9 @@ CASES = {
     "lj_switch": Case(
         [LJ | {"truncation": "switch", "inner": 4.5}], pairs_of_labels(switched(lj, 4.5))
     ),
-    "lj_tail": Case([LJ | {"truncation": "tail"}], with_tail, derivative_of_energy=False),
+    "lj_tail": Case(
+        [LJ | {"truncation": "tail"}], with_tail, derivative_of_energy=False, periodic=True
+    ),
     "lj_geometric": Case([LJ | {"mixing": "geometric"}], pairs_of_labels(geometric_lj)),
     "lj_override": Case(
         [LJ | {"pairs": {"B-A": {"epsilon": "0.02 eV", "sigma": "2.5 Å"}}}],
@@ -290,6 +321,11 @@ CASES = {
         [coulomb("dsf", 0.2)],
         pairs_of_charges(force_shifted(screened(0.2)), self_energy(0.2, True)),
     ),
+    "ewald": Case(
+        [{"type": "coulomb", "alpha": 0.9, "real_cutoff": CUTOFF, "k_max": 28}],
+        ewald,
+        periodic=True,
+    ),
     "trap": Case([TRAP], field_sum(trap), invariant=False),
     "field": Case(
         [{"type": "uniform_field", "force": [0.1, -0.2, 0.3], "strength": "charges"}],
@@ -317,3 +353,8 @@ CASES = {
         ),
     ),
 }
+BONDED = {
+    kind: Case([config], terms_of_a_chain(config), bonded=True) for kind, config in CONFIGS.items()
+}
+CASES |= BONDED
+CASES["bonded"] = Case(list(CONFIGS.values()), terms_of_a_chain(*CONFIGS.values()), bonded=True)

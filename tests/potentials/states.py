@@ -1,6 +1,7 @@
 """Random systems of a few particles in cells of every kind, as one batch of fixed size."""
 
 import dataclasses
+import warnings
 
 import jax
 import jax.numpy as jnp
@@ -15,7 +16,7 @@ from instar.core.result import as_result_function
 from instar.core.typing import Label, ParticleId, SystemId
 from instar.geometry import Cell
 from instar.neighbors import NeighborList, Sizes
-from instar.potentials import evaluate
+from instar.potentials import Bonded, NetChargeWarning, evaluate
 from potentials.catalog import CUTOFF, images
 
 CLOSEST = 0.8 * 2.4
@@ -30,6 +31,7 @@ class Molecule:
     charges: list
     vectors: np.ndarray
     periodic: np.ndarray
+    roles: np.ndarray | None = None  # of chains: the atoms that are first, second, … in them
 
 
 KINDS = ("cube", "box", "skewed", "left_handed", "tiny", "slab", "wire", "open")
@@ -79,6 +81,28 @@ def molecule(kind, rng, count=4):
         )
 
 
+def chain(kind, rng):
+    """Four atoms in a row, wrapped at random; bonds of 1.0 to 1.9 Å, shorter in a tiny cell.
+
+    No bond is close to half a lattice vector, where two images would be equally near, and no
+    three atoms are close to a line.
+    """
+    vectors, periodic = cell_of(kind, rng)
+    shifts = images(vectors, periodic, 1.0)
+    lengths = np.sort(np.linalg.norm(shifts, axis=1))
+    longest = min(1.9, 0.45 * lengths[1]) if len(lengths) > 1 else 1.9
+    while True:
+        bonds = rng.normal(size=(3, 3))
+        bonds /= np.linalg.norm(bonds, axis=1)[:, None]
+        if np.all(np.abs((bonds[1:] * bonds[:-1]).sum(1)) < 0.9):
+            break
+    bonds *= rng.uniform(longest / 1.9, longest, (3, 1))
+    positions = rng.uniform(0, 1, 3) @ vectors + np.cumsum([np.zeros(3), *bonds], axis=0)
+    outside = rng.integers(-2, 3, (4, 3)) * periodic
+    positions += outside @ vectors
+    return Molecule(positions, list("ABBA"), [0.0] * 4, vectors, periodic, np.arange(4))
+
+
 def _placed(vectors, shifts, number, rng):
     placed = []
     for _ in range(200):
@@ -91,15 +115,23 @@ def _placed(vectors, shifts, number, rng):
     return np.array(placed) if len(placed) == number else None
 
 
-def batch(molecules):
-    """What a potential sees of them when it is made."""
+def batch(molecules, systems):
+    """What a potential sees of them when it is made; each chain is a structure.
+
+    Others are followed by empty structures, so that there are as many as systems.
+    """
+    if all(m.roles is None for m in molecules):
+        empty = Molecule(np.zeros((0, 3)), [], [], np.eye(3), np.zeros(3, bool))
+        molecules = [*molecules, *[empty] * (systems - len(molecules))]
+    pieces = [len(m.labels) // 4 if m.roles is not None else 1 for m in molecules]
+    sizes = np.array([len(m.labels) for m in molecules]) // pieces
     return Batch(
-        np.array([len(m.labels) for m in molecules]),
+        np.repeat(sizes, pieces),
         np.concatenate([m.positions for m in molecules]),
         [label for m in molecules for label in m.labels],
         np.concatenate([m.charges for m in molecules]),
-        np.stack([m.vectors for m in molecules]),
-        np.stack([m.periodic for m in molecules]),
+        np.repeat([m.vectors for m in molecules], pieces, axis=0),
+        np.repeat([m.periodic for m in molecules], pieces, axis=0),
     )
 
 
@@ -129,10 +161,40 @@ def point(config, molecules, dtype, rows=None, systems=None):
         label=ParticleId,
     )
     table = Table.arange(Systems(cell), label=SystemId)
-    potential = build(config).potential(batch(molecules))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NetChargeWarning)
+        potential = build(config).potential(batch(molecules, systems))
+    potential = with_room(potential, molecules, rows, systems)
     room = Sizes(images=24 * rows + 600, neighbors=160, words=2, subdivision=2)
-    neighbors = NeighborList.of(particles, table, CUTOFF, sizes=room)
+    neighbors = None
+    if potential.reach is not None:
+        neighbors = NeighborList.of(particles, table, CUTOFF, sizes=room)
     return Point(potential, particles, table, neighbors)
+
+
+def with_room(potential, molecules, rows, systems):
+    """Terms between the atoms that have their roles, and room for the terms of more systems."""
+    counts = np.array([len(m.labels) for m in molecules])
+    starts = np.cumsum(counts) - counts
+    own = [np.arange(len(m.labels)) if m.roles is None else m.roles for m in molecules]
+    roles = np.concatenate([start + order for start, order in zip(starts, own, strict=True)])
+
+    def roomy(part):
+        if not isinstance(part, Bonded):
+            return part
+        terms = len(part.atoms)
+        free = terms * 4 * systems // len(roles) - terms
+
+        def padded(values, filling):
+            room = [(0, free), *[(0, 0)] * (values.ndim - 1)]
+            return np.pad(values, room, constant_values=filling)
+
+        atoms = padded(roles[np.asarray(part.atoms.indices)], rows)
+        names = [f.name for f in dataclasses.fields(part) if f.name != "atoms"]
+        parameters = {name: padded(getattr(part, name), np.nan) for name in names}
+        return type(part)(Index.integer(atoms, n=rows, label=ParticleId), **parameters)
+
+    return jax.tree.map(roomy, potential, is_leaf=lambda part: isinstance(part, Bonded))
 
 
 def _updated(particles, systems, neighbors):
@@ -151,9 +213,11 @@ def _evaluation(potential, particles, systems, neighbors):
 
 def results(point):
     """What the potential gives, checks raised, buffers grown where they must."""
-    neighbors, point = propagate_and_fix(
-        lambda p: update(p.particles, p.systems, p.neighbors), point
-    )
+    neighbors = point.neighbors
+    if neighbors is not None:
+        neighbors, point = propagate_and_fix(
+            lambda p: update(p.particles, p.systems, p.neighbors), point
+        )
     result = _evaluation(point.potential, point.particles, point.systems, neighbors)
     result.raise_assertion()
     return result.value

@@ -91,6 +91,19 @@ class InstarCalculator(Calculator):
         old, self._point = self._point, None  # an error on the way leaves nothing behind
         fresh = prepared([atoms], self._built, self._precision, self._skin)
         check_species([atoms], fresh.potential, self._built.charges)
-        if old is None or len(old.particles) != len(fresh.particles):
+        if old is None or not _serves(old, fresh):
             return fresh
-        return bind(fresh, lambda p: p.neighbors).set(old.neighbors)
+        # An Ewald sum stays as it was chosen as long as it is accurate: energies do not jump.
+        kept = bind(fresh, lambda p: p.potential).set(old.potential)
+        return bind(kept, lambda p: p.neighbors).set(old.neighbors)
+
+
+def _serves(old: Point, fresh: Point) -> bool:
+    """Whether what was made for other atoms will do: as many, with the same labels and charges."""
+    before, now = (point.particles.data for point in (old, fresh))
+    return (
+        len(old.particles) == len(fresh.particles)
+        and before.labels.vocabulary is now.labels.vocabulary
+        and np.array_equal(before.labels.indices, now.labels.indices)
+        and np.array_equal(before.charges, now.charges)
+    )

@@ -48,9 +48,15 @@ def prepared(structures: Sequence[Any], built: Built, precision: str, skin: floa
     potential = built.potential(batch)
     _check_precision(potential, dtype)
     particles, systems = tables(batch, dtype)
-    reach = potential.reach
-    neighbors = None if reach is None else NeighborList.of(particles, systems, reach, skin)
-    return Point(potential, particles, systems, neighbors)
+    return Point(potential, particles, systems, _list_for(potential, particles, systems, skin))
+
+
+def _list_for(potential: Potential, particles: Any, systems: Any, skin: float) -> Any:
+    if potential.reach is None:
+        return None
+    exclusions = potential.exclusions
+    excluded = None if exclusions is None else exclusions.partners
+    return NeighborList.of(particles, systems, potential.reach, skin, excluded=excluded)
 
 
 def computed(point: Point, *, per_particle: bool = False) -> tuple[Evaluation, Point]:

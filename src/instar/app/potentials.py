@@ -8,10 +8,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
+import numpy as np
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
+from instar.app.models.ase import AseConfig
 from instar.app.models.base import ConfigurationError
-from instar.app.models.coulomb import CutoffCoulombConfig
+from instar.app.models.bonded import (
+    CosineAngleConfig,
+    HarmonicAngleConfig,
+    HarmonicBondConfig,
+    HarmonicImproperConfig,
+    MorseBondConfig,
+    PeriodicDihedralConfig,
+    PeriodicImproperConfig,
+    RBDihedralConfig,
+)
+from instar.app.models.constraints import DistanceConstraintConfig, RigidWaterConfig
+from instar.app.models.coulomb import CoulombConfig, CutoffCoulombConfig
+from instar.app.models.exclusions import ExclusionsConfig, exclusions_of
 from instar.app.models.external import FieldConfig, TrapConfig, WallConfig
 from instar.app.models.pair import (
     BuckinghamConfig,
@@ -31,7 +45,20 @@ PotentialConfig = Annotated[
     | BuckinghamConfig
     | MorseConfig
     | WcaConfig
+    | CoulombConfig
     | CutoffCoulombConfig
+    | ExclusionsConfig
+    | HarmonicBondConfig
+    | MorseBondConfig
+    | HarmonicAngleConfig
+    | CosineAngleConfig
+    | PeriodicDihedralConfig
+    | RBDihedralConfig
+    | HarmonicImproperConfig
+    | PeriodicImproperConfig
+    | DistanceConstraintConfig
+    | RigidWaterConfig
+    | AseConfig
     | TrapConfig
     | FieldConfig
     | WallConfig,
@@ -61,12 +88,25 @@ class Built:
         if self.given is not None:
             return self.given
         try:
-            parts = [entry.build(batch) for entry in self.entries]
+            whole = _summed(self.entries, batch)
+            exclusions = exclusions_of(self.entries, batch)
         except ConfigurationError:
             raise
         except ValueError as error:
             raise ConfigurationError(str(error)) from error
-        return parts[0] if len(parts) == 1 else Sum(tuple(parts))
+        return whole if exclusions is None else whole.excluding(exclusions)
+
+
+def _summed(entries: tuple[Any, ...], batch: Batch) -> Potential:
+    """All entries added up; those that choose how far they reach come last."""
+    fixed = [e for e in entries if not isinstance(e, CoulombConfig | ExclusionsConfig)]
+    parts = [entry.build(batch) for entry in fixed]
+    reaches = [float(np.max(part.reach)) for part in parts if part.reach is not None]
+    charged = [entry for entry in entries if isinstance(entry, CoulombConfig)]
+    parts += [entry.build(batch, max(reaches, default=0.0)) for entry in charged]
+    if not parts:
+        raise ConfigurationError("exclusions: there is nothing that they could be excluded from.")
+    return parts[0] if len(parts) == 1 else Sum(tuple(parts))
 
 
 def build(potential: Any) -> Built:
@@ -102,7 +142,9 @@ def _problem(problem: Any, entries: list[Any]) -> str:
     entry = entries[number]
     kind = entry.get("type") if isinstance(entry, Mapping) else None
     rest = [part for part in rest if part != kind]
-    place = ".".join([f"potential[{number}]", *map(str, rest)])
+    place = f"potential[{number}]" + "".join(
+        f"[{part}]" if isinstance(part, int) else f".{part}" for part in rest
+    )
     message = problem["msg"].removeprefix("Value error, ")
     if problem["type"] == "extra_forbidden":
         message = f"unknown key{_nearest(str(rest[-1]), _keys(kind, rest))}"
@@ -125,13 +167,14 @@ def _types() -> list[str]:
 
 
 def _keys(kind: Any, rest: list[Any]) -> list[str]:
-    model: Any = _models().get(str(kind))
-    if model is None:
-        return []
-    if len(rest) == 1:
-        return list(model.model_fields)
-    values = model.model_fields[str(rest[0])].annotation.__args__[1]
-    return list(values.model_fields)
+    """The keys that are known where the last part of a place stands."""
+    known: Any = _models().get(str(kind))
+    for part in rest[:-1]:
+        if hasattr(known, "model_fields"):
+            known = known.model_fields[str(part)].annotation
+        else:  # dict[str, X] or tuple[X, ...]
+            known = typing.get_args(known)[0 if isinstance(part, int) else 1]
+    return list(getattr(known, "model_fields", ()))
 
 
 def _nearest(name: str, known: list[str]) -> str:

@@ -13,7 +13,7 @@ from ase import Atoms
 from instar.app.point import computed, prepared
 from instar.app.potentials import build
 from instar.app.structures import StructureError, labels_of
-from instar.potentials import Pair, Potential
+from instar.potentials import Ewald, Pair, Potential
 
 __all__ = ["SinglePoint", "single_point"]
 
@@ -60,7 +60,9 @@ def check_species(
 
     Else an error names what is missing.
     """
-    charged = any(getattr(p, "strength", None) == "charges" for p in _parts(potential))
+    charged = any(
+        isinstance(p, Ewald) or getattr(p, "strength", None) == "charges" for p in _parts(potential)
+    )
     for number, atoms in enumerate(structures):
         if charged and charges is None and len(atoms) and not atoms.has("initial_charges"):
             raise StructureError(

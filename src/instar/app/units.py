@@ -74,6 +74,8 @@ _NAMES: dict[Dimension, str] = {
     (1, 6, 0, 0, 0, 0): "an energy times a length to the sixth, such as eV angstrom^6",
     (1, -2, 0, 0, 0, 0): "a stiffness, such as eV/angstrom^2",
     (1, -1, 0, 0, 0, 0): "a force, such as eV/angstrom",
+    _ANGLE: "an angle, such as deg",
+    (1, 0, 0, 0, 0, -2): "a stiffness of an angle, such as eV/rad^2",
     (0, 0, 0, 0, 0, 0): "a bare number",
 }
 

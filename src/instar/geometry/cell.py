@@ -182,7 +182,8 @@ class Cell:
             return nearest
 
         def shorter(best: Array, offset: Array) -> tuple[Array, None]:
-            step = self.cartesian(jnp.where(self.periodic, offset, 0))
+            whole = jnp.broadcast_to(offset, self.periodic.shape)
+            step = self.cartesian(jnp.where(self.periodic, whole, 0))
             other = nearest + _aligned(step, nearest)
             better = jnp.sum(other**2, -1) < jnp.sum(best**2, -1)
             return jnp.where(better[..., None], other, best), None

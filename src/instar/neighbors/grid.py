@@ -43,6 +43,19 @@ class Grid:
     fuzz: Array  # (systems, 3) rounding errors of fractional coordinates
     home: Array  # (particles,) row of each particle itself; 0 for absent ones
     needed: Array  # () rows needed, beside row 0
+    expanded: Expanded  # the images as they were before sorting
+    order: Array  # (rows - 1,) and how they were sorted
+
+    def row_of(self, particle: Array, step: Array) -> Array:
+        """The row of the image of a particle that is ``step`` (..., 3) cells away; 0 for none."""
+        before = self.expanded
+        at = step - before.lowest[particle]
+        widths = before.widths[particle]
+        inside = jnp.all((at >= 0) & (at < widths), axis=-1)
+        place = (at[..., 0] * widths[..., 1] + at[..., 1]) * widths[..., 2] + at[..., 2]
+        number = jnp.arange(1, self.order.shape[0] + 1, dtype=jnp.int32)
+        row = jnp.zeros_like(number).at[self.order].set(number, unique_indices=True)
+        return jnp.where(inside, row.at[before.start[particle] + place].get(mode="clip"), 0)
 
 
 def grid_of(
@@ -78,8 +91,21 @@ def grid_of(
     first = 1 + jnp.cumsum(in_bins, dtype=jnp.int32) - in_bins
     images = _sorted(expanded, wrapped, order)
     points = images.positions(positions, wrapped.system, cell)
-    home = _homes(expanded, order, particles)
-    return Grid(images, points, first, bins, before, low, width, span, fuzz, home, expanded.needed)
+    return Grid(
+        images=images,
+        points=points,
+        first=first,
+        bins=bins,
+        before=before,
+        low=low,
+        width=width,
+        span=span,
+        fuzz=fuzz,
+        home=_homes(expanded, order, particles),
+        needed=expanded.needed,
+        expanded=expanded,
+        order=order,
+    )
 
 
 def _expanded(
@@ -95,7 +121,8 @@ def _expanded(
     found = images_of(Wrapped(*(column[order] for column in wrapped)), span, periodic, rows)
     there = found.owner < particles
     owner = jnp.where(there, order[jnp.where(there, found.owner, 0)], found.owner)
-    return Expanded(owner, found.step, found.needed)
+    blocks = (jnp.zeros_like(a).at[order].set(a) for a in found[3:])
+    return Expanded(owner, found.step, found.needed, *blocks)
 
 
 def _ends(wrapped: Wrapped, span: Array, periodic: Array) -> tuple[Array, Array]:

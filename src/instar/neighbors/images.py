@@ -94,6 +94,9 @@ class Expanded(NamedTuple):
     owner: Array  # (rows,) int32, the number of particles where the row is free
     step: Array  # (rows, 3) int32: cells away from the wrapped particle
     needed: Array  # () int32: rows that are needed
+    start: Array  # (particles,) int32: the first row of each particle
+    lowest: Array  # (particles, 3) int32: its first step along each axis
+    widths: Array  # (particles, 3) int32: how many steps it has
 
 
 def images_of(wrapped: Wrapped, span: Array, periodic: Array, rows: int) -> Expanded:
@@ -126,4 +129,5 @@ def images_of(wrapped: Wrapped, span: Array, periodic: Array, rows: int) -> Expa
         steps.append(lowest[:, axis][at] + place % width)
         place = place // width
     step = jnp.where(free[:, None], 0, jnp.stack(steps[::-1], axis=-1))
-    return Expanded(jnp.where(free, np.int32(particles), owner), step, needed)
+    owner = jnp.where(free, np.int32(particles), owner)
+    return Expanded(owner, step, needed, starts, lowest, widths)

@@ -8,6 +8,8 @@ is still apart by
     |r| ≥ (1 − ‖F − 1‖) R − 2 max |u|
 
 so the list is stale only once that may be less than the cutoff.
+
+Excluded pairs are left out: of each such pair the image that is nearest when the list is made.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ from instar.core.typing import HasPositions, HasSystem, ParticleId, SystemId
 from instar.core.utils.jax import dataclass, field
 from instar.geometry import Cell
 from instar.neighbors.blocks import block_shape, over_blocks
+from instar.neighbors.exclusion import excluded_rows, without
 from instar.neighbors.grid import Grid, grid_of
 from instar.neighbors.images import FAR, Images, Wrapped, wrap
 from instar.neighbors.search import WORD, Found, Points, Room, search
@@ -84,6 +87,7 @@ class NeighborList:
     words: int = field(static=True)
     subdivision: int = field(static=True)
     mesh: Mesh | None = field(static=True, default=None)
+    excluded: Array | None = None  # (particles, room) int32: rows; out of bounds for none
 
     # Making -------------------------------------------------------------------------------
 
@@ -97,12 +101,14 @@ class NeighborList:
         subdivision: int | None = None,
         sizes: Sizes | None = None,
         mesh: Mesh | None = None,
+        excluded: Array | None = None,
     ) -> NeighborList:
         """An empty list with room for what is to be expected; values must be known.
 
         ``cutoff`` and ``skin`` (Å): one for all systems, or one each. ``subdivision`` is the
         number of bins to a reach (0: all pairs of a system); left out, the cheapest. ``sizes``
-        replaces all estimates. With ``mesh`` rows are spread over its devices.
+        replaces all estimates. With ``mesh`` rows are spread over its devices. ``excluded``
+        (particles, room) names, for each particle, rows that are none of its neighbors.
         """
         positions, cell = particles.data.positions, systems.data.cell
         cutoffs, skins = (_per_system(a, cell, positions.dtype) for a in (cutoff, skin))
@@ -129,6 +135,7 @@ class NeighborList:
             words=sizes.words,
             subdivision=sizes.subdivision,
             mesh=mesh,
+            excluded=excluded,
         )
 
     # Keeping up to date -------------------------------------------------------------------
@@ -216,11 +223,17 @@ class NeighborList:
         at, place = _in_space(grid.home, self.rows.shape)
         room = Room(self.slots.shape[1], self.words, self.subdivision)
 
-        def find(rows: Array, shared: tuple[Grid, Wrapped, Cell, Array]) -> Found:
-            grid, wrapped, cell, reach = shared
-            return search(grid, _points(grid, wrapped, rows), cell, reach, room)
+        left_out = excluded_rows(self.excluded, grid, wrapped, positions, cell)
 
-        found = over_blocks(find, at, (grid, wrapped, cell, reach), self.mesh)
+        def find(rows: Array, shared: tuple[Grid, Wrapped, Cell, Array, Array | None]) -> Found:
+            grid, wrapped, cell, reach, left_out = shared
+            found = search(grid, _points(grid, wrapped, rows), cell, reach, room)
+            if left_out is None:
+                return found
+            kept = without(found.rows, left_out[jnp.where(rows > 0, grid.images.owner[rows], 0)])
+            return Found(kept, found.count, found.candidates)
+
+        found = over_blocks(find, at, (grid, wrapped, cell, reach, left_out), self.mesh)
         needs = jnp.stack(
             [
                 grid.needed + 1,

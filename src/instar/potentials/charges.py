@@ -9,6 +9,7 @@ import numpy as np
 from instar.core.utils.jax import dataclass
 from instar.potentials.coulomb import ScreenedCoulomb
 from instar.potentials.evaluation import Evaluation, Request, System, per_system
+from instar.potentials.exclusions import Exclusions
 from instar.potentials.pair import Pair, column
 from instar.potentials.pair_sum import Term
 from instar.potentials.potential import Potential, PotentialError
@@ -45,6 +46,15 @@ class DampedCoulomb(Potential):
         """The cutoff (Å)."""
         return self.pairs.reach
 
+    @property
+    def exclusions(self) -> Exclusions | None:
+        """Those of the pairs."""
+        return self.pairs.exclusions
+
+    def excluding(self, exclusions: Exclusions) -> DampedCoulomb:
+        """Without the bare interaction of these pairs, but for its factors."""
+        return DampedCoulomb(self.pairs.excluding(exclusions))
+
     def term(self, system: System) -> Term:
         """The sum over pairs."""
         return self.pairs.term(system)
@@ -55,7 +65,8 @@ class DampedCoulomb(Potential):
         constant = subtracted(pairs.formula, pairs.truncation, pairs.cutoff)
         charges = column(system, "charges")
         energies = pairs.formula.self_energy(constant) * charges**2
-        return Evaluation(
+        own = Evaluation(
             energy=per_system(energies, system) if request.energy else None,
             particle_energies=energies if request.per_particle else None,
         )
+        return own + pairs.apart_from_pairs(system, request)

@@ -15,12 +15,11 @@ from __future__ import annotations
 
 import math
 
-import jax.numpy as jnp
 from jax import Array
-from jax.scipy.special import erfc
 
 from instar.core.utils.jax import dataclass
 from instar.potentials.formula import Formula, Parameter
+from instar.potentials.screening import screened_inverse
 
 __all__ = ["COULOMB_CONSTANT", "ScreenedCoulomb"]
 
@@ -39,8 +38,7 @@ class ScreenedCoulomb(Formula):
 
     def energy(self, squared: Array) -> Array:
         """kₑ erfc(α√s)/√s."""
-        r = jnp.sqrt(squared)
-        return COULOMB_CONSTANT * erfc(self.alpha * r) / r
+        return COULOMB_CONSTANT * screened_inverse(self.alpha, squared)
 
     def self_energy(self, subtracted: Array) -> Array:
         """−½ (2kₑα/√π + c) for a unit charge, c what its truncation subtracts at r = 0 (eV)."""

@@ -14,7 +14,11 @@ from jax import Array
 
 from instar.core.assertion import runtime_assert
 from instar.core.utils.jax import dataclass, field, is_traced
+from instar.potentials.bonded import Bonded
+from instar.potentials.coulomb import COULOMB_CONSTANT, ScreenedCoulomb
 from instar.potentials.evaluation import Evaluation, Request, System
+from instar.potentials.excluded import ExcludedCharges, ScaledPairs
+from instar.potentials.exclusions import Exclusions
 from instar.potentials.formula import HasTail
 from instar.potentials.pair_sum import Term
 from instar.potentials.potential import Potential, PotentialError
@@ -37,6 +41,7 @@ class Pair(Potential):
         truncation  truncate | shift | force_shift | switch | tail
         inner       for switch: where it begins (Å)
         strength    the name of a column of particles whose values, multiplied, scale each pair
+        excluded    pairs of particles with factors of their own
 
     Parameters and cutoff are differentiable leaves. Made on the host they are kept in float64;
     `evaluate` takes them in the precision of the positions.
@@ -48,6 +53,7 @@ class Pair(Potential):
     species: tuple[str, ...] | None = field(static=True, default=None)
     truncation: str = field(static=True, default="truncate")
     strength: str | None = field(static=True, default=None)
+    excluded: Exclusions | None = None
 
     def __post_init__(self) -> None:
         """Refuse what does not fit together."""
@@ -124,15 +130,22 @@ class Pair(Potential):
         """The potential made ready for a pass over these particles."""
         species = self._species_of(system)
         self._check_given(system, species)
-        # Pairs that were not given and never meet must not reach gradients: NaN · 0 is NaN.
-        formula = jax.tree.map(lambda p: jnp.where(jnp.isnan(p), 1, p), self.formula)
-        formula = truncated(formula, self.truncation, self._spread(self.cutoff), self.inner)
+        formula = self._truncated()
         if species is not None and len(self.species or ()) == 1:
             formula, species = jax.tree.map(lambda p: p.reshape(()), formula), None
         strength = None
         if self.strength is not None:
             strength = column(system, self.strength)
         return Term(formula, self.cutoff, species, strength)
+
+    @property
+    def exclusions(self) -> Exclusions | None:
+        """Pairs that the pass over the neighbors leaves out."""
+        return self.excluded
+
+    def excluding(self, exclusions: Exclusions) -> Pair:
+        """The same without these pairs, but for their factors."""
+        return dataclasses.replace(self, excluded=exclusions)
 
     def missing(self, labels: Iterable[str]) -> list[tuple[str, str]]:
         """Pairs of these labels, all in one system, that have no parameters; must be known."""
@@ -150,12 +163,55 @@ class Pair(Potential):
         ]
 
     def apart_from_pairs(self, system: System, request: Request) -> Evaluation:
-        """Tail corrections, where asked for."""
-        if self.truncation != "tail":
-            return Evaluation()
-        formula = jax.tree.map(lambda p: jnp.where(jnp.isnan(p), 1, p), self.formula)
-        return tail_correction(
-            formula, self.cutoff, self._species_of(system), self._count, system, request
+        """Tail corrections, where asked for, and what is left between excluded pairs."""
+        result = Evaluation()
+        if self.truncation == "tail":
+            species = self._species_of(system)
+            tail = tail_correction(
+                self._given(), self.cutoff, species, self._count, system, request
+            )
+            result = result + tail
+        if self.excluded is not None:
+            result = result + self._between(self.excluded, system).apart_from_pairs(system, request)
+        return result
+
+    def _given(self) -> Any:
+        """The formula; pairs that were not given and never meet must not reach gradients."""
+        return jax.tree.map(lambda p: jnp.where(jnp.isnan(p), 1, p), self.formula)
+
+    def _truncated(self) -> Any:
+        return truncated(self._given(), self.truncation, self._spread(self.cutoff), self.inner)
+
+    def _between(self, excluded: Exclusions, system: System) -> Bonded:
+        """The excluded pairs as terms."""
+        first, second = excluded.rows(system)
+        species = self._species_of(system)
+        cutoff = jnp.broadcast_to(self.cutoff, first.shape)
+
+        def of_pair(p: Array) -> Array:
+            if species is None or p.ndim == 0:
+                return jnp.broadcast_to(p, first.shape)
+            return p[species[first], species[second]]
+
+        formula = jax.tree.map(of_pair, self._truncated())
+        charged = self.strength == "charges"
+        factor = excluded.coulomb_factor if charged else excluded.pair_factor
+        if self.strength is None:
+            return ScaledPairs(excluded.pairs, formula, factor, cutoff)
+        values = column(system, self.strength)
+        product = values[first] * values[second]
+        if not isinstance(self.formula, ScreenedCoulomb):
+            return ScaledPairs(excluded.pairs, formula, factor * product, cutoff)
+        zero = jnp.zeros_like(product)
+        constant, slope = (getattr(formula, n, None) for n in ("constant", "slope"))
+        return ExcludedCharges(
+            excluded.pairs,
+            COULOMB_CONSTANT * product,
+            factor,
+            of_pair(self.formula.alpha),
+            zero if constant is None else constant / COULOMB_CONSTANT,
+            zero if slope is None else slope / COULOMB_CONSTANT,
+            cutoff,
         )
 
     @property

@@ -34,12 +34,17 @@ AT_ONCE = 2
 
 @dataclass
 class Term:
-    """A formula ready for the pass: parameters are numbers, or matrices (species, species)."""
+    """A formula ready for the pass.
+
+    Its parameters are numbers; or matrices (species, species), with ``species``; or, with
+    ``system``, one number and one cutoff for each system.
+    """
 
     formula: Any
     cutoff: Array
-    species: Array | None  # (particles,) int32, where parameters are matrices
-    strength: Array | None  # (particles,) factors of each particle, such as charges
+    species: Array | None = None  # (particles,) int32
+    strength: Array | None = None  # (particles,) factors of each particle, such as charges
+    system: Array | None = None  # (particles,) int32
 
 
 def pair_sum(
@@ -49,7 +54,8 @@ def pair_sum(
     images = neighbors.images
     points = images.positions(system.positions, system.system, system.cell)
     columns = [
-        _Columns(_at(t.species, images.owner, 0), _at(t.strength, images.owner, 0)) for t in terms
+        _Columns(*(_at(column, images.owner, 0) for column in (t.species, t.strength, t.system)))
+        for t in terms
     ]
 
     def block(one: tuple[Array, Array], shared: Any) -> tuple[Array, ...]:
@@ -70,6 +76,7 @@ class _Columns:
 
     species: Array | None
     strength: Array | None
+    system: Array | None
 
 
 def _at(column: Array | None, owner: Array, fill: int) -> Array | None:
@@ -86,6 +93,7 @@ def _row_sums(
 ) -> tuple[Array, ...]:
     """Sums over the neighbors of a block of rows."""
     x, y, z = (jnp.where(rows > 0, p[rows], -FAR) for p in points)
+    terms = tuple(_of_rows(t, c, rows) for t, c in zip(terms, columns, strict=True))
     own = [
         (
             None if c.species is None else c.species[rows],
@@ -125,6 +133,18 @@ def _row_sums(
     turns = jnp.pad(slots, ((0, room), (0, 0))).reshape(-1, AT_ONCE, slots.shape[1])
     start = [jnp.zeros_like(x) for _ in _contributions(x, x, [x, x, x], request)]
     return tuple(lax.scan(turn, start, turns)[0])
+
+
+def _of_rows(term: Term, column: _Columns, rows: Array) -> Term:
+    """With parameters of each row's system, where there is one for each system."""
+    if column.system is None:
+        return term
+    if term.cutoff.shape == (1,):
+        formula, cutoff = jax.tree.map(lambda p: p[0], (term.formula, term.cutoff))
+    else:
+        system = column.system[rows]
+        formula, cutoff = jax.tree.map(lambda p: p[system], (term.formula, term.cutoff))
+    return Term(formula, cutoff, term.species, term.strength)
 
 
 def _pair_values(

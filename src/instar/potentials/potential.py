@@ -13,6 +13,7 @@ from instar.core.assertion import runtime_assert
 from instar.core.utils.jax import dataclass, is_traced
 from instar.neighbors import NeighborList
 from instar.potentials.evaluation import Evaluation, Request, System
+from instar.potentials.exclusions import Exclusions
 from instar.potentials.pair_sum import Term, pair_sum
 
 __all__ = ["Potential", "PotentialError", "Sum", "evaluate"]
@@ -46,6 +47,15 @@ class Potential:
         """What it adds to the sum over pairs."""
         return Evaluation()
 
+    @property
+    def exclusions(self) -> Exclusions | None:
+        """Pairs of particles that it treats apart from the neighbors; None if there are none."""
+        return None
+
+    def excluding(self, exclusions: Exclusions) -> Potential:
+        """The same with these pairs excluded, or scaled; itself if it knows no pairs."""
+        return self
+
     def __add__(self, other: Potential) -> Sum:
         return Sum((*self.terms(), *other.terms()))
 
@@ -66,6 +76,16 @@ class Sum(Potential):
     def terms(self) -> tuple[Potential, ...]:
         """All parts, those of nested sums as well."""
         return tuple(term for part in self.potentials for term in part.terms())
+
+    @property
+    def exclusions(self) -> Exclusions | None:
+        """Those of its parts, which must agree; `evaluate` checks that they do."""
+        found = (part.exclusions for part in self.potentials)
+        return next((exclusions for exclusions in found if exclusions is not None), None)
+
+    def excluding(self, exclusions: Exclusions) -> Sum:
+        """With these pairs excluded from every part."""
+        return Sum(tuple(part.excluding(exclusions) for part in self.potentials))
 
 
 def evaluate(
@@ -90,7 +110,8 @@ def evaluate(
     dtype = system.positions.dtype
     parts = jax.tree.map(lambda leaf: _in_precision(leaf, dtype), potential).terms()
     result = Evaluation()
-    ready = [t for part in parts if (t := part.term(system)) is not None]
+    of_pairs = [part for part in parts if part.reach is not None]
+    ready = [t for part in of_pairs if (t := part.term(system)) is not None]
     if ready:
         if neighbors is None:
             raise PotentialError(
@@ -98,6 +119,7 @@ def evaluate(
                 "cutoff=potential.reach).updated(particles, systems)."
             )
         _check_reach(tuple(ready), neighbors)
+        _check_exclusions(of_pairs, neighbors)
         runtime_assert(
             ~neighbors.is_stale(system.positions, particles.data.system.indices, system.cell),
             "The neighbor list is out of date: bring it up to date with NeighborList.updated.",
@@ -122,8 +144,26 @@ def _check_reach(terms: tuple[Term, ...], neighbors: NeighborList) -> None:
         runtime_assert(
             jnp.all(neighbors.cutoff >= term.cutoff * (1 - 4 * jnp.finfo(term.cutoff.dtype).eps)),
             "A neighbor list up to {list} Å is too short for a potential up to {cutoff} Å.",
-            fmt_args={"list": shortest, "cutoff": term.cutoff},
+            fmt_args={"list": shortest, "cutoff": jnp.max(term.cutoff, initial=0)},
         )
+
+
+def _check_exclusions(parts: list[Potential], neighbors: NeighborList) -> None:
+    """The list leaves out what each potential excludes, no more and no less."""
+    for part in parts:
+        excluded = None if part.exclusions is None else part.exclusions.partners
+        listed = neighbors.excluded
+        if getattr(excluded, "shape", None) != getattr(listed, "shape", None):
+            raise PotentialError(
+                "A neighbor list leaves out other pairs than the potential excludes.\n"
+                "Make it with NeighborList.of(..., excluded=potential.exclusions.partners), and "
+                "exclude the same pairs from all parts of a sum: potential.excluding(...)."
+            )
+        if excluded is not None and excluded is not listed:
+            runtime_assert(
+                jnp.all(excluded == listed),
+                "A neighbor list leaves out other pairs than the potential excludes.",
+            )
 
 
 def _complete(result: Evaluation, system: System, request: Request) -> Evaluation:

@@ -1,0 +1,104 @@
+"""What a topology becomes: a structure, and mappings as they stand in a configuration."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from ase import Atoms
+
+from instar.app.structures import labels_of
+
+__all__ = ["Entries", "Place", "Topology", "TopologyError", "with_sigma"]
+
+
+class TopologyError(ValueError):
+    """A topology that can't be read: the file, the place in it, and what to do."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where something stands: a file, and a line of it where one is known."""
+
+    path: Path
+    line: int | None = None
+
+    def error(self, what: str, advice: str = "") -> TopologyError:
+        """The error that names this place: what is wrong, then on its own line what to do."""
+        where = self.path.name if self.line is None else f"{self.path.name}, line {self.line}"
+        return TopologyError(f"{where}: {what}" + (f"\n{advice}" if advice else ""))
+
+    def at(self, line: int | None) -> Place:
+        """Another line of the same file."""
+        return Place(self.path, line)
+
+
+@dataclass(frozen=True)
+class Topology:
+    """A structure with everything that acts in it."""
+
+    atoms: Atoms
+    """Positions and cell (Å), masses (amu), charges (e); the array ``labels`` names the type of
+    each atom."""
+    potential: list[dict[str, Any]]
+    """Mappings as they stand in a configuration file: eV, Å, e, rad."""
+
+    def for_structure(self, number: int) -> list[dict[str, Any]]:
+        """The potential when this is structure ``number`` (from 0) among others."""
+        return [
+            entry | {"structures": [number]} if _names_atoms(entry) else entry
+            for entry in self.potential
+        ]
+
+    def renamed(self, prefix: str) -> Topology:
+        """The same with ``prefix`` before every label, so that it can stand beside others."""
+        atoms = self.atoms.copy()
+        atoms.set_array("labels", None)
+        atoms.set_array("labels", np.array([prefix + label for label in labels_of(self.atoms)]))
+        return dataclasses.replace(
+            self, atoms=atoms, potential=[_prefixed(entry, prefix) for entry in self.potential]
+        )
+
+
+def _names_atoms(entry: Mapping[str, Any]) -> bool:
+    return "terms" in entry or entry["type"] == "exclusions"
+
+
+def _prefixed(entry: dict[str, Any], prefix: str) -> dict[str, Any]:
+    changed = dict(entry)
+    if "parameters" in entry:
+        changed["parameters"] = {prefix + k: v for k, v in entry["parameters"].items()}
+    if "pairs" in entry:
+        pairs = entry["pairs"].items()
+        changed["pairs"] = {"-".join(prefix + k for k in name.split("-")): v for name, v in pairs}
+    return changed
+
+
+class Entries:
+    """Terms by kind, in the order in which the kinds were first met."""
+
+    def __init__(self) -> None:
+        self._terms: dict[str, list[dict[str, Any]]] = {}
+
+    def add(self, kind: str, atoms: Iterable[int], **parameters: Any) -> None:
+        """One more term between these atoms, counted from 0."""
+        term = {"atoms": [int(atom) for atom in atoms]} | parameters
+        self._terms.setdefault(kind, []).append(term)
+
+    def mappings(self) -> list[dict[str, Any]]:
+        """One entry of a configuration for each kind."""
+        return [{"type": kind, "terms": terms} for kind, terms in self._terms.items()]
+
+
+def with_sigma(epsilon: float, sigma: float) -> dict[str, float] | None:
+    """Lennard-Jones parameters (eV, Å); where there is no attraction any σ does, and 0 doesn't.
+
+    None where σ is not positive, but ε is not 0.
+    """
+    if epsilon == 0:
+        return {"epsilon": 0.0, "sigma": sigma if sigma > 0 else 1.0}
+    return {"epsilon": epsilon, "sigma": sigma} if sigma > 0 else None

@@ -1,0 +1,45 @@
+"""What a PDB file and a force field leave open."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from instar.app.topology.base import TopologyError
+
+__all__ = ["ForceFieldOptions"]
+
+
+@dataclass(frozen=True)
+class ForceFieldOptions:
+    """Options of `read_topology` for PDB files.
+
+    force_field  one or more XML files in the format of OpenMM; they are merged
+    cutoff       of the Lennard-Jones part, Å or with a unit; needed where there is a cell,
+                 without one all pairs interact by default
+    truncation   truncate | shift | tail | ..., and ``inner`` (Å) for switch
+    accuracy     of the Ewald sum, which acts where there is a cell
+    constraints  None | "hbonds" | "allbonds": bonds of fixed length in place of springs
+    rigid_water  whether water keeps its shape
+    """
+
+    force_field: str | Path | Sequence[str | Path]
+    cutoff: float | int | str | None = None
+    truncation: str = "truncate"
+    inner: float | int | str | None = None
+    accuracy: float = 1e-6
+    constraints: str | None = None
+    rigid_water: bool = True
+
+    def __post_init__(self) -> None:
+        if self.constraints not in (None, "hbonds", "allbonds"):
+            raise TopologyError(
+                f"There are no constraints {self.constraints!r}; write hbonds, allbonds or None."
+            )
+
+    @property
+    def files(self) -> list[Path]:
+        """The XML files in their order."""
+        given = self.force_field
+        return [Path(name) for name in ([given] if isinstance(given, str | Path) else given)]

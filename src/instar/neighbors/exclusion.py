@@ -1,0 +1,47 @@
+"""Pairs that are no neighbors although they are near: of each, the nearest image."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+from jax import Array, lax
+
+from instar.geometry import Cell
+from instar.neighbors.grid import Grid
+from instar.neighbors.images import Wrapped
+
+__all__ = ["excluded_rows", "without"]
+
+
+def excluded_rows(
+    excluded: Array | None, grid: Grid, wrapped: Wrapped, positions: Array, cell: Cell
+) -> Array | None:
+    """The rows of the grid that each particle does not see, (particles, room); 0 for none.
+
+    ``excluded`` (particles, room) names its partners, out of bounds for none.
+    """
+    if excluded is None:
+        return None
+    there = (excluded >= 0) & (excluded < positions.shape[0])
+    partner = jnp.where(there, excluded, 0)
+    there &= wrapped.there[:, None] & wrapped.there[partner]
+    cells: Cell = jax.tree.map(lambda column: column[wrapped.system], cell)
+    search = (0, 0, 0) if cell.orthorhombic else (1, 1, 1)
+
+    def step(partner: Array) -> Array:
+        """Cells from the wrapped partner to its image that is nearest."""
+        away = positions[partner] - positions
+        shift = cells.fractional(cells.minimum_image(away, search) - away)
+        return jnp.round(shift).astype(jnp.int32) + wrapped.cells[partner] - wrapped.cells
+
+    steps = jnp.swapaxes(lax.map(step, partner.T), 0, 1)
+    return jnp.where(there, grid.row_of(partner, steps), 0)
+
+
+def without(rows: Array, left_out: Array) -> Array:
+    """Rows of neighbors (room, points) without those of each point (points, few)."""
+
+    def cleared(rows: Array, one: Array) -> tuple[Array, None]:
+        return jnp.where(rows == one[None], 0, rows), None
+
+    return lax.scan(cleared, rows, left_out.T)[0]

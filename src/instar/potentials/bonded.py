@@ -1,0 +1,199 @@
+"""`Bonded`: interactions of two, three or four named particles, the terms of a force field.
+
+A term is a function of displacements d_e = r_b − r_a along a few edges between its particles, each
+to the nearest image. With g_e = ∂U/∂d_e an edge pulls f_a = g_e, f_b = −g_e, and adds −d_e ⊗ g_e
+to the virial.
+
+A kind of term is one formula of a distance, an angle or a dihedral angle: it derives from `Bond`,
+`Angle` or `Dihedral` and writes `energy`. Its parameters are arrays with one row a term.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import ClassVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from instar.core.assertion import runtime_assert
+from instar.core.data import Index
+from instar.core.typing import ParticleId
+from instar.core.utils.jax import dataclass
+from instar.potentials import internal_coordinates
+from instar.potentials.displacement import displacements
+from instar.potentials.evaluation import Evaluation, Request, System, per_system
+from instar.potentials.potential import Potential, PotentialError
+
+__all__ = ["Angle", "Bond", "Bonded", "Dihedral"]
+
+
+@dataclass
+class Bonded(Potential):
+    """Terms between the particles of each row of ``atoms`` (terms, 2, 3 or 4); abstract.
+
+    A row with an entry out of bounds, or with a particle that is absent, is free: it adds nothing.
+    Parameters have one row a term and are differentiable. Made on the host they are kept in
+    float64; `evaluate` takes them in the precision of the positions.
+    """
+
+    atoms: Index[ParticleId]
+
+    EDGES: ClassVar[tuple[tuple[int, int], ...]] = ()
+    """The edges a → b, by columns of ``atoms``."""
+
+    def coordinate(self, edges: tuple[Array, ...]) -> Array:
+        """What the energy is a formula of (terms,), from the displacements along the edges."""
+        raise NotImplementedError(f"{type(self).__name__} has no coordinate.")
+
+    def energy(self, coordinate: Array) -> Array:
+        """u (eV) of each term."""
+        raise NotImplementedError(f"{type(self).__name__} has no formula.")
+
+    def apart_from_pairs(self, system: System, request: Request) -> Evaluation:
+        """Energies, forces and the virial of all terms."""
+        terms = self._checked()
+        if terms == 0 or system.positions.shape[0] == 0:
+            return Evaluation()
+        rows, used, owner = self._rows(system)
+        edges = _edges(rows, used, system, self.EDGES)
+        formula = self._only(used)
+
+        def energies_of(edges: Array) -> Array:
+            return formula.energy(formula.coordinate(tuple(edges)))
+
+        by_term = dataclasses.replace(system, system=owner, there=used)
+        if not (request.forces or request.virial):
+            energies, pulls = jnp.where(used, energies_of(edges), 0), None
+        else:
+            energies, backward = jax.vjp(energies_of, edges)
+            pulls = jnp.where(used[None, :, None], backward(jnp.ones_like(energies))[0], 0)
+            energies = jnp.where(used, energies, 0)
+        return Evaluation(
+            energy=per_system(energies, by_term) if request.energy else None,
+            forces=None if not request.forces else self._forces(rows, pulls, system),
+            virial=None if not request.virial else per_system(_virial(edges, pulls), by_term),
+            particle_energies=_shares(rows, energies, system) if request.per_particle else None,
+        )
+
+    # Inside -------------------------------------------------------------------------------
+
+    def _checked(self) -> int:
+        """How many terms there are."""
+        columns = 1 + max(max(edge) for edge in self.EDGES)
+        name = type(self).__name__
+        if self.atoms.ndim != 2 or self.atoms.shape[1] != columns:
+            raise PotentialError(
+                f"{name} is between {columns} particles: atoms has the shape (terms, {columns}), "
+                f"not {self.atoms.shape}."
+            )
+        for field in dataclasses.fields(self):
+            leaves = jax.tree.leaves(getattr(self, field.name)) if field.name != "atoms" else []
+            for shape in map(jnp.shape, leaves):
+                if shape[:1] != self.atoms.shape[:1]:
+                    raise PotentialError(
+                        f"{name} has {self.atoms.shape[0]} terms, but {field.name} is of the "
+                        f"shape {shape}; it needs one row a term."
+                    )
+        return self.atoms.shape[0]
+
+    def _rows(self, system: System) -> tuple[Array, Array, Array]:
+        """Rows of particles (terms, columns), which terms count, and the system of each."""
+        count = system.positions.shape[0]
+        given = self.atoms.indices_in(system.particles.vocabulary)
+        inside = (given >= 0) & (given < count)
+        rows = jnp.clip(given, 0, count - 1)
+        used = jnp.all(inside & system.there[rows], axis=1)
+        owners = system.system[rows]
+        torn = used & jnp.any(owners != owners[:, :1], axis=1)
+        runtime_assert(
+            ~jnp.any(torn),
+            f"{type(self).__name__}: the particles of term " + "{term} are not in one system.\n"
+            "Name particles of one system in each row of atoms.",
+            fmt_args={"term": jnp.argmax(torn)},
+        )
+        return jnp.where(used[:, None], rows, count), used, owners[:, 0]
+
+    def _only(self, used: Array) -> Bonded:
+        """Ones as the parameters of free terms, lest NaN · 0 reach derivatives by them."""
+
+        def kept(leaf: Array) -> Array:
+            return jnp.where(used.reshape(-1, *(1,) * (leaf.ndim - 1)), leaf, 1)
+
+        names = [field.name for field in dataclasses.fields(self) if field.name != "atoms"]
+        values = {name: jax.tree.map(kept, getattr(self, name)) for name in names}
+        return dataclasses.replace(self, **values)
+
+    def _forces(self, rows: Array, pulls: Array | None, system: System) -> Array:
+        """f_a += g_e, f_b −= g_e, in one pass."""
+        assert pulls is not None
+        ends = jnp.concatenate([rows[:, end] for edge in self.EDGES for end in edge])
+        forces = jnp.concatenate([sign for pull in pulls for sign in (pull, -pull)])
+        return jnp.zeros_like(system.positions).at[ends].add(forces, mode="drop")
+
+
+@dataclass
+class Bond(Bonded):
+    """Terms of two particles, a formula of their distance r (Å); abstract."""
+
+    EDGES: ClassVar[tuple[tuple[int, int], ...]] = ((0, 1),)
+
+    def coordinate(self, edges: tuple[Array, ...]) -> Array:
+        """r."""
+        return internal_coordinates.length(*edges)
+
+
+@dataclass
+class Angle(Bonded):
+    """Terms of three particles, a formula of the angle θ at the middle one (rad); abstract."""
+
+    EDGES: ClassVar[tuple[tuple[int, int], ...]] = ((1, 0), (1, 2))
+
+    def coordinate(self, edges: tuple[Array, ...]) -> Array:
+        """θ, 0 … π."""
+        return internal_coordinates.angle(*edges)
+
+
+@dataclass
+class Dihedral(Bonded):
+    """Terms of four particles, a formula of their dihedral angle φ (rad); abstract.
+
+    φ is the angle between the planes of the first and the last three: 0 for cis, π for trans,
+    positive if, looking along the middle bond, the front bond turns clockwise onto the rear one.
+    """
+
+    EDGES: ClassVar[tuple[tuple[int, int], ...]] = ((0, 1), (1, 2), (2, 3))
+
+    def coordinate(self, edges: tuple[Array, ...]) -> Array:
+        """φ, −π … π."""
+        return internal_coordinates.dihedral(*edges)
+
+
+def _edges(rows: Array, used: Array, system: System, edges: tuple[tuple[int, int], ...]) -> Array:
+    """Displacements (edges, terms, 3); those of free terms are unit vectors along the axes."""
+    rows = jnp.minimum(rows, system.positions.shape[0] - 1)
+    harmless = np.eye(3)[: len(edges)]
+    found = [
+        jnp.where(
+            used[:, None],
+            displacements(rows[:, a], rows[:, b], system, used),
+            jnp.asarray(unit, system.positions.dtype)[None],
+        )
+        for (a, b), unit in zip(edges, harmless, strict=True)
+    ]
+    return jnp.stack(found)
+
+
+def _virial(edges: Array, pulls: Array | None) -> Array:
+    """−Σ d_e ⊗ g_e of each term (terms, 3, 3)."""
+    assert pulls is not None
+    return -jnp.sum(edges[..., :, None] * pulls[..., None, :], axis=0)
+
+
+def _shares(rows: Array, energies: Array, system: System) -> Array:
+    """Energies of the particles: each term in equal parts."""
+    columns = rows.shape[1]
+    shares = jnp.broadcast_to((energies / columns)[:, None], rows.shape)
+    return jnp.zeros_like(system.positions[:, 0]).at[rows].add(shares, mode="drop")

@@ -1,0 +1,302 @@
+"""`Ewald`: the Coulomb interaction of periodic systems, all images of all charges.
+
+    U = ½ kₑ Σ q q' erfc(αr)/r                    pairs up to the real-space cutoff
+      + (4πkₑ/V) Σ'_k e^(−k²/4α²)/k² |S(k)|²      waves, summed one by one or on a mesh
+      − kₑ α/√π Σ q²                              each charge and its own cloud
+      − kₑ π (Σq)²/2Vα²                           a background that neutralises a net charge
+
+Surroundings are conducting (tin foil). The result does not depend on α, up to the errors of both
+cutoffs; see `accuracy`. Every system has settings of its own.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import math
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from instar.core.assertion import runtime_assert
+from instar.core.utils.jax import dataclass, field
+from instar.geometry import Cell
+from instar.potentials.coulomb import COULOMB_CONSTANT, ScreenedCoulomb
+from instar.potentials.evaluation import Evaluation, Request, System, per_system
+from instar.potentials.ewald.accuracy import Content, mesh_error, real_error, wave_error
+from instar.potentials.ewald.mesh import Mesh
+from instar.potentials.ewald.settings import Setting, choose, waves_within
+from instar.potentials.ewald.waves import Reciprocal, Waves
+from instar.potentials.excluded import ExcludedCharges
+from instar.potentials.exclusions import Exclusions
+from instar.potentials.pair import column
+from instar.potentials.pair_sum import Term
+from instar.potentials.potential import Potential, PotentialError
+
+__all__ = ["Ewald"]
+
+_LOG = logging.getLogger("instar")
+
+COARSEST_FOR_FLOAT32 = 1e-6
+"""The smallest error (kₑe²/Å²) that can be promised in single precision."""
+
+
+@dataclass
+class Ewald(Potential):
+    """The Coulomb interaction of the column ``charges`` (e) under periodic boundaries.
+
+    Make one with `ewald`, for an accuracy, or `ewald_with`, for given settings. The waves are
+    whole numbers n, so they follow a cell that changes and energies do not jump. When the error
+    would exceed the promise a check fails, whose repair chooses waves anew, and logs it; the
+    potential must be a part of the state for that.
+    """
+
+    alpha: Any  # (systems,) 1/Å
+    real_cutoff: Any  # (systems,) Å
+    limit: Any  # (systems,) 1/Å: the shortest wave left out, in the cell chosen for
+    vectors: Any  # (systems, 3, 3) Å: the cell chosen for
+    home: Array  # (particles,) int32: the system of each charge; -1 for none
+    waves: Waves | None
+    meshes: tuple[Mesh, ...]
+    accuracy: float | None = field(static=True, default=None)
+    excluded: Exclusions | None = None
+
+    @property
+    def exclusions(self) -> Exclusions | None:
+        """Pairs that the real-space sum leaves out."""
+        return self.excluded
+
+    def excluding(self, exclusions: Exclusions) -> Ewald:
+        """Without the interaction of these pairs, but for its factors; their images stay."""
+        return dataclasses.replace(self, excluded=exclusions)
+
+    @property
+    def reach(self) -> Any:
+        """The real-space cutoffs (Å)."""
+        return self.real_cutoff
+
+    def term(self, system: System) -> Term:
+        """The sum over pairs."""
+        charges = column(system, "charges")
+        formula = ScreenedCoulomb(self.alpha)
+        return Term(formula, self.real_cutoff, strength=charges, system=system.system)
+
+    def apart_from_pairs(self, system: System, request: Request) -> Evaluation:
+        """Waves, each charge with itself, and the background."""
+        self._check(system)
+        charges = column(system, "charges")
+        waves = self.reciprocal(system.positions, charges, system)
+        net = per_system(charges, system)
+        volume = jnp.where(system.cell.bounded, system.cell.volume, 1)
+        background = -COULOMB_CONSTANT * math.pi / (2 * volume * self.alpha**2)  # per e²
+        own = -COULOMB_CONSTANT / math.sqrt(math.pi) * self.alpha
+        each = charges * (own[system.system] * charges + (background * net)[system.system])
+        spread = (background * net**2)[:, None, None] * jnp.eye(3, dtype=net.dtype)[None]
+        result = Evaluation(
+            energy=waves.energy + per_system(each, system) if request.energy else None,
+            forces=waves.forces if request.forces else None,
+            virial=waves.virial + spread if request.virial else None,
+            particle_energies=waves.potential / 2 + each if request.per_particle else None,
+        )
+        if self.excluded is not None:
+            between = self._between(self.excluded, system, charges)
+            result = result + between.apart_from_pairs(system, request)
+        return result
+
+    def _between(self, excluded: Exclusions, system: System, charges: Array) -> ExcludedCharges:
+        """The excluded pairs as terms: waves act between them, too."""
+        first, second = excluded.rows(system)
+        product = COULOMB_CONSTANT * charges[first] * charges[second]
+        zero = jnp.zeros_like(product)
+        alpha = self.alpha[system.system[first]]
+        endless = jnp.full_like(product, jnp.inf)
+        return ExcludedCharges(
+            excluded.pairs, product, excluded.coulomb_factor, alpha, zero, zero, endless
+        )
+
+    def reciprocal(self, positions: Array, charges: Array, system: System) -> Reciprocal:
+        """What waves and meshes say."""
+        positions = jnp.where(system.there[:, None], positions, 0)
+        count, systems = positions.shape[0], system.count
+        dtype = positions.dtype
+        total = Reciprocal(
+            jnp.zeros(systems, dtype),
+            jnp.zeros(count, dtype),
+            jnp.zeros((count, 3), dtype),
+            jnp.zeros((systems, 3, 3), dtype),
+        )
+        for part in (self.waves, *self.meshes):
+            if part is not None:
+                found = part.reciprocal(positions, charges, system.cell, self.alpha)
+                total = Reciprocal(*(a + b for a, b in zip(total, found, strict=True)))
+        return total
+
+    # Checks -------------------------------------------------------------------------------
+
+    def _check(self, system: System) -> None:
+        systems = self.alpha.shape[0]
+        if systems != system.count:
+            raise PotentialError(
+                f"An Ewald sum made for {systems} systems can't serve {system.count}."
+            )
+        coarse = system.positions.dtype == jnp.float32
+        if coarse and self.accuracy is not None and self.accuracy < COARSEST_FOR_FLOAT32:
+            raise PotentialError(
+                f"Single precision can't keep forces accurate to {self.accuracy:g} kₑe²/Å².\n"
+                f"Ask for {COARSEST_FOR_FLOAT32:g} at best, or compute in float64."
+            )
+        charges = column(system, "charges")
+        charged = system.there & (charges != 0)
+        home = _resized(self.home, charges.shape[0])
+        strange = charged & (home != system.system)
+        runtime_assert(
+            ~jnp.any(strange),
+            "The Ewald sum was not made for particle {particle} with a charge in its system.\n"
+            "Make a new one for these particles.",
+            fmt_args={"particle": jnp.argmax(strange)},
+        )
+        occupied = jnp.zeros(system.count, bool).at[system.system].max(charged)
+        open_ = occupied & ~(system.cell.periodic.all(axis=1) & system.cell.bounded)
+        runtime_assert(
+            ~jnp.any(open_),
+            "System {system} has charges, but does not repeat along all axes: no Ewald sum.",
+            fmt_args={"system": jnp.argmax(open_)},
+        )
+        if self.accuracy is not None:
+            self._check_accuracy(system, charges, charged, self.accuracy)
+
+    def _check_accuracy(
+        self, system: System, charges: Array, charged: Array, accuracy: float
+    ) -> None:
+        cell = jax.lax.stop_gradient(system.cell)
+        content = Content(
+            per_system(charged.astype(charges.dtype), system),
+            per_system(jax.lax.stop_gradient(charges) ** 2, system),
+            jnp.where(cell.bounded, cell.volume, 1),
+        )
+        error = jax.lax.stop_gradient(self).error(content, cell)
+        bad = ~(error <= accuracy)
+        worst = jnp.argmax(jnp.where(bad, error, 0))
+        runtime_assert(
+            ~jnp.any(bad),
+            "The Ewald sum of system {system} has an rms force error of {error} kₑe²/Å², more "
+            f"than the {accuracy:g} that " + "were asked for: its cell or its charges changed.",
+            fmt_args={"system": worst, "error": error[worst]},
+            fix_fn=_choose_again,
+            fix_args=(cell.vectors, content.count, content.squares),
+        )
+
+    def error(self, content: Content, cell: Cell) -> Array:
+        """The rms force error (kₑe²/Å²) of each system in this cell, as it is estimated."""
+        real = real_error(content, self.alpha, self.real_cutoff, jnp)
+        inverse = Cell(self.vectors, cell.periodic, cell.bounded).inverse
+        stretched = jnp.einsum("sij,sjk->sik", inverse, cell.vectors)
+        left_out = self.limit / _largest_stretch(stretched)
+        far = wave_error(content, self.alpha, left_out, jnp) ** 2
+        for mesh in self.meshes:
+            edges = jnp.sqrt(jnp.sum(cell.vectors[mesh.systems] ** 2, axis=-1))
+            spacing = jnp.max(edges / np.array([mesh.shape], edges.dtype), axis=-1)
+            own = Content(*(part[mesh.systems] for part in content))
+            aliased = mesh_error(own, self.alpha[mesh.systems], spacing, mesh.order, jnp)
+            far = far.at[mesh.systems].add(aliased**2)
+        return jnp.sqrt(real**2 + far)
+
+
+def made(
+    settings: list[Setting],
+    vectors: np.ndarray,
+    members: list[np.ndarray],
+    home: np.ndarray,
+    accuracy: float | None,
+    numbers: list[np.ndarray] | None = None,
+) -> Ewald:
+    """The sum with these settings; ``numbers`` are given waves n of each system."""
+    if numbers is None:
+        numbers = [
+            waves_within(a, s.limit) if s.mesh is None and len(m) else _NO_WAVES
+            for s, a, m in zip(settings, vectors, members, strict=True)
+        ]
+    groups: dict[Any, list[int]] = {}
+    for system, setting in enumerate(settings):
+        if setting.mesh is not None and len(members[system]):
+            groups.setdefault((setting.mesh, setting.order), []).append(system)
+    meshes = tuple(
+        Mesh.of(systems, [members[s] for s in systems], shape, order)
+        for (shape, order), systems in groups.items()
+    )
+    return Ewald(
+        alpha=np.array([s.alpha for s in settings]),
+        real_cutoff=np.array([s.real_cutoff for s in settings]),
+        limit=np.array([s.limit for s in settings]),
+        vectors=np.array(vectors, float),
+        home=jnp.asarray(home, jnp.int32),
+        waves=Waves.of(numbers, members),
+        meshes=meshes,
+        accuracy=accuracy,
+    )
+
+
+_NO_WAVES = np.zeros((0, 3), np.int32)
+
+
+def _choose_again(state: Any, cells_and_charges: Any) -> Any:
+    """The state with the settings of every Ewald sum in it chosen for these cells."""
+
+    def renewed(part: Any) -> Any:
+        return _renewed(part, *(np.asarray(a, float) for a in cells_and_charges))
+
+    return jax.tree.map(
+        lambda part: renewed(part) if isinstance(part, Ewald) else part,
+        state,
+        is_leaf=lambda part: isinstance(part, Ewald),
+    )
+
+
+def _renewed(present: Ewald, vectors: np.ndarray, count: np.ndarray, squares: np.ndarray) -> Ewald:
+    """For other cells and charges, with the same real-space cutoffs."""
+    assert present.accuracy is not None
+    content = Content(count, squares, np.abs(np.linalg.det(vectors)))
+    radii = np.asarray(present.real_cutoff, float)
+    on_mesh = {int(s) for mesh in present.meshes for s in np.asarray(mesh.systems)}
+    choices = {
+        method: choose(content, vectors, present.accuracy, cutoff=radii, method=method)
+        for method in ("ewald", "pme")
+    }
+    settings = [
+        choices["pme" if system in on_mesh else "ewald"][system] for system in range(len(count))
+    ]
+    home = np.asarray(present.home)
+    members = [np.flatnonzero(home == system) for system in range(len(count))]
+    _LOG.info(
+        "The waves of %d Ewald sums are chosen anew: cells or charges have changed so much that "
+        "the accuracy of %g kₑe²/Å² would not hold.",
+        sum(len(m) > 0 for m in members),
+        present.accuracy,
+    )
+    new = made(settings, vectors, members, home, present.accuracy)
+    return new if present.excluded is None else new.excluding(present.excluded)
+
+
+def _largest_stretch(matrix: Array) -> Array:
+    """The largest singular value of each 3×3 matrix, in closed form.
+
+    Eigenvalues of the symmetric MᵀM by the trigonometric solution of the cubic.
+    """
+    c = jnp.einsum("sji,sjk->sik", matrix, matrix)
+    mean = jnp.trace(c, axis1=1, axis2=2) / 3
+    rest = c - mean[:, None, None] * jnp.eye(3, dtype=c.dtype)[None]
+    size = jnp.sqrt(jnp.sum(rest**2, axis=(1, 2)) / 6)
+    safe = jnp.where(size > 0, size, 1)
+    scaled = rest / safe[:, None, None]
+    determinant = jnp.sum(scaled[:, 0] * jnp.cross(scaled[:, 1], scaled[:, 2]), axis=-1)
+    angle = jnp.arccos(jnp.clip(determinant / 2, -1, 1)) / 3
+    return jnp.sqrt(mean + 2 * size * jnp.cos(angle))
+
+
+def _resized(home: Array, rows: int) -> Array:
+    """For as many particles; those beyond belong nowhere."""
+    more = rows - home.shape[0]
+    return home[:rows] if more <= 0 else jnp.pad(home, (0, more), constant_values=-1)

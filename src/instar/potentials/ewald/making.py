@@ -1,0 +1,107 @@
+"""`ewald` and `ewald_with`: Ewald sums for given charges, made on the host."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+
+from instar.potentials.ewald.accuracy import Content
+from instar.potentials.ewald.ewald import Ewald, made
+from instar.potentials.ewald.settings import METHODS, Setting, choose, waves_up_to
+from instar.potentials.potential import PotentialError
+
+__all__ = ["NetChargeWarning", "ewald", "ewald_with"]
+
+
+class NetChargeWarning(UserWarning):
+    """A periodic system has a net charge."""
+
+
+def ewald(
+    charges: Any,
+    system: Any,
+    vectors: Any,
+    accuracy: int | float = 1e-6,
+    *,
+    shortest: int | float = 0.0,
+    method: str = "auto",
+) -> Ewald:
+    """An Ewald sum whose rms force error is at most ``accuracy``, in units of kₑe²/Å².
+
+    charges   (particles,) e
+    system    (particles,) the system of each; out of bounds where there is none
+    vectors   (systems, 3, 3) Å
+    shortest  real-space cutoffs are at least as long (Å)
+    method    ewald (wave by wave), pme (on a mesh) or auto: whatever is faster
+    """
+    if not 0 < accuracy < 1:
+        raise PotentialError(
+            f"An accuracy is an rms force error in kₑe²/Å², such as 1e-6; not {accuracy}."
+        )
+    if method not in METHODS:
+        raise PotentialError(f"There is no method {method!r}; there are {', '.join(METHODS)}.")
+    given = _Given(charges, system, vectors)
+    settings = choose(given.content, given.vectors, accuracy, shortest=shortest, method=method)
+    return made(settings, given.vectors, given.members, given.home, float(accuracy))
+
+
+def ewald_with(
+    charges: Any,
+    system: Any,
+    vectors: Any,
+    alpha: int | float,
+    real_cutoff: int | float,
+    k_max: int | tuple[int, int, int],
+) -> Ewald:
+    """An Ewald sum with settings of one's own, the same for all systems; no error is promised.
+
+    ``alpha`` in 1/Å, ``real_cutoff`` in Å. Waves are all k = 2πA⁻¹n with whole
+    numbers |n_d| ≤ k_max_d.
+    """
+    most = (k_max, k_max, k_max) if isinstance(k_max, int) else k_max
+    if not (alpha > 0 and math.isfinite(alpha)):
+        raise PotentialError(f"alpha is above zero (1/Å), not {alpha}.")
+    if not (real_cutoff > 0 and math.isfinite(real_cutoff)):
+        raise PotentialError(f"A cutoff is a length above zero (Å), not {real_cutoff}.")
+    if len(most) != 3 or min(most) < 0:
+        raise PotentialError(f"k_max is one whole number, or three; not {k_max}.")
+    given = _Given(charges, system, vectors)
+    numbers = [waves_up_to(most)] * len(given.vectors)
+    settings = [Setting(float(alpha), float(real_cutoff), math.inf, None, 0)] * len(given.vectors)
+    return made(settings, given.vectors, given.members, given.home, None, numbers)
+
+
+class _Given:
+    """Charges and cells, checked, and what follows from them."""
+
+    def __init__(self, charges: Any, system: Any, vectors: Any) -> None:
+        self.vectors = np.array(vectors, float).reshape(-1, 3, 3)
+        count = len(self.vectors)
+        charges, system = np.asarray(charges, float), np.asarray(system)
+        charged = (system >= 0) & (system < count) & (charges != 0)
+        self.home = np.where(charged, system, -1).astype(np.int32)
+        self.members = [np.flatnonzero(self.home == s) for s in range(count)]
+        own = np.where(charged, system, 0)
+        sums = [
+            np.bincount(own, np.where(charged, values, 0), minlength=count)[:count]
+            for values in (np.ones(len(own)), charges**2, charges)
+        ]
+        if count == 0:
+            sums = [np.zeros(0)] * 3
+        volume = np.abs(np.linalg.det(self.vectors))
+        self.content = Content(sums[0], sums[1], np.where(volume > 0, volume, 1))
+        self.vectors[volume == 0] = np.eye(3)
+        self._warn(sums[2], np.sqrt(sums[1]))
+
+    @staticmethod
+    def _warn(net: np.ndarray, size: np.ndarray) -> None:
+        for system in np.flatnonzero(np.abs(net) > 1e-6 * np.maximum(size, 1)):
+            warnings.warn(
+                f"System {system} has a net charge of {net[system]:+.6g} e; "
+                "a uniform background neutralises it.",
+                NetChargeWarning,
+                stacklevel=4,
+            )

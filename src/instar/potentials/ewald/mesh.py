@@ -1,0 +1,286 @@
+"""The reciprocal part of an Ewald sum on a mesh: smooth particle-mesh Ewald.
+
+Charges are spread onto a mesh with B-splines of order p, convolved with the influence function by
+FFT, and the potential is read back with the same splines (Essmann et al., J. Chem. Phys. 103,
+8577 (1995)):
+
+    U = ½ Σ_k G(k) |b₁b₂b₃|² |Q̂(k)|²,    G(k) = (4πkₑ/V) e^(−k²/4α²)/k²
+
+|b(n)|⁻² = |Σ_j M_p(j + 1) e^(2πi nj/K)|². Forces are −∂U/∂r of just this U, so energy is conserved;
+they add up to zero only to within the error of the mesh. A spline touches p³ points, which are one
+window of a mesh that has a margin of p − 1 points before its beginning.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array, lax
+
+from instar.core.utils.jax import dataclass, field
+from instar.geometry import Cell
+from instar.potentials.coulomb import COULOMB_CONSTANT
+from instar.potentials.ewald.waves import NOBODY, Reciprocal
+
+__all__ = ["Mesh", "fast_size"]
+
+AT_ONCE = 128
+"""Particles whose windows are worked on together: they stay in a core's cache."""
+
+
+@dataclass
+class Mesh:
+    """Systems that share one shape of mesh, and their particles."""
+
+    systems: Array  # (group,) int32
+    members: Array  # (group, particles) int32: rows of particles, NOBODY where there is none
+    shape: tuple[int, int, int] = field(static=True)
+    order: int = field(static=True)
+
+    @staticmethod
+    def of(
+        systems: list[int], members: list[np.ndarray], shape: tuple[int, int, int], order: int
+    ) -> Mesh:
+        """For these systems, with the rows of the particles of each."""
+        most = max(len(rows) for rows in members)
+        most += -most % min(AT_ONCE, max(1, most))
+        rows = np.full((len(members), most), NOBODY, np.int32)
+        for number, own in enumerate(members):
+            rows[number, : len(own)] = own
+        return Mesh(jnp.asarray(np.array(systems, np.int32)), jnp.asarray(rows), shape, order)
+
+    def reciprocal(self, positions: Array, charges: Array, cell: Cell, alpha: Array) -> Reciprocal:
+        """Everything that the mesh says about these charges; zero for systems not on it."""
+        there = self.members != NOBODY
+        rows = jnp.where(there, self.members, 0)
+        charge = jnp.where(there, charges[rows], 0)
+        inverse = cell.inverse[self.systems]
+        place = jnp.einsum("gpx,gxk->gpk", positions[rows], inverse, precision="highest")
+        each = functools.partial(_of_one, self.shape, self.order)
+        own = (inverse, cell.volume[self.systems], alpha[self.systems])
+        energy, potential, slopes, virial = lax.map(lambda one: each(*one), (place, charge, *own))
+        forces = jnp.einsum("gpd,gxd->gpx", -slopes, inverse, precision="highest")
+        count, systems = positions.shape[0], cell.vectors.shape[0]
+        dtype = positions.dtype
+        at = self.members.reshape(-1)
+        return Reciprocal(
+            jnp.zeros(systems, dtype).at[self.systems].add(energy),
+            jnp.zeros(count, dtype).at[at].add(potential.reshape(-1), mode="drop"),
+            jnp.zeros((count, 3), dtype).at[at].add(forces.reshape(-1, 3), mode="drop"),
+            jnp.zeros((systems, 3, 3), dtype).at[self.systems].add(virial),
+        )
+
+
+def _of_one(
+    shape: tuple[int, int, int],
+    order: int,
+    place: Array,
+    charges: Array,
+    inverse: Array,
+    volume: Array,
+    alpha: Array,
+) -> tuple[Array, Array, Array, Array]:
+    """Energy, q φ, ∂U/∂(fractional coordinates) and virial of one system."""
+    sizes = np.array(shape, place.dtype)
+    turned = (place - jnp.floor(lax.stop_gradient(place))) * sizes[None]
+    corner = jnp.floor(lax.stop_gradient(turned))
+    # Rounding may put a particle at the very end of the cell.
+    first = jnp.clip(corner.astype(jnp.int32), 0, np.array(shape, np.int32)[None] - 1)
+    splines = _splines(turned - corner, order)
+    spread = _spread(first, splines, charges, shape, order)
+    density = jnp.fft.rfftn(spread)
+    influence, k = _influence(shape, order, inverse, volume, alpha)
+    often = jnp.asarray(_multiplicity(shape), place.dtype)[None, None]
+    each = often * influence * (density.real**2 + density.imag**2)
+    answer = lax.complex(influence * density.real, influence * density.imag)
+    field = jnp.fft.irfftn(answer, s=shape) * math.prod(shape)
+    potential, slopes = _read(first, splines, field, order)
+    virial = _virial(each, k, alpha)
+    scale = sizes[None] * charges[:, None]
+    return jnp.sum(each) / 2, charges * potential, slopes * scale, virial
+
+
+def _splines(fraction: Array, order: int) -> tuple[Array, Array]:
+    """M_p and its derivative at the p points of a window along each axis, (p, particles, 3) each.
+
+    Entry j is M_p(x + p − 1 − j), x the fraction of the way from one mesh point to the next.
+    """
+    zero = jnp.zeros_like(fraction)
+    values = [1 - fraction, fraction]  # order 2
+    slopes = [zero, zero]
+    for n in range(3, order + 1):
+        if n == order:
+            slopes = [a - b for a, b in zip([zero, *values], [*values, zero], strict=True)]
+        before, after = [*values, zero], [zero, *values]
+        # M_n(u) = [u M_(n−1)(u) + (n − u) M_(n−1)(u − 1)]/(n − 1) at u = x + n − 1 − j
+        values = [
+            ((fraction + (n - 1 - j)) * after[j] + ((1 + j) - fraction) * before[j]) / (n - 1)
+            for j in range(n)
+        ]
+    return jnp.stack(values), jnp.stack(slopes)
+
+
+def _in_blocks(array: Array) -> Array:
+    """(particles, ...) → (blocks, AT_ONCE, ...)."""
+    width = min(AT_ONCE, array.shape[0])
+    return array.reshape(-1, width, *array.shape[1:])
+
+
+def _spread(
+    first: Array,
+    splines: tuple[Array, Array],
+    charges: Array,
+    shape: tuple[int, int, int],
+    order: int,
+) -> Array:
+    """Charges on the mesh."""
+    margin = order - 1
+    values = jnp.moveaxis(splines[0], 0, 1)  # (particles, p, 3)
+
+    def block(mesh: Array, one: tuple[Array, Array, Array]) -> tuple[Array, None]:
+        corner, value, charge = one
+        x, y, z = (value[..., k] for k in range(3))
+        x = x * charge[:, None]
+        window = x[:, :, None, None] * (y[:, None, :, None] * z[:, None, None, :])
+        numbers = lax.ScatterDimensionNumbers((1, 2, 3), (), (0, 1, 2))
+        return lax.scatter_add(
+            mesh,
+            corner,
+            window,
+            numbers,
+            indices_are_sorted=False,
+            unique_indices=False,
+            mode="promise_in_bounds",
+        ), None
+
+    wide = jnp.zeros(tuple(size + margin for size in shape), charges.dtype)
+    blocks = (_in_blocks(first), _in_blocks(values), _in_blocks(charges))
+    wide = lax.scan(block, wide, blocks)[0]
+    for axis in range(3):
+        size = shape[axis]
+        head = lax.slice_in_dim(wide, 0, margin, axis=axis)
+        rest = lax.slice_in_dim(wide, margin, margin + size, axis=axis)
+        kept = lax.slice_in_dim(rest, 0, size - margin, axis=axis)
+        end = lax.slice_in_dim(rest, size - margin, size, axis=axis)
+        wide = jnp.concatenate([kept, end + head], axis=axis)
+    return wide
+
+
+def _read(
+    first: Array, splines: tuple[Array, Array], field: Array, order: int
+) -> tuple[Array, Array]:
+    """φ and its slopes along the mesh at each particle."""
+    margin = order - 1
+    for axis in range(3):
+        size = field.shape[axis]
+        end = lax.slice_in_dim(field, size - margin, size, axis=axis)
+        field = jnp.concatenate([end, field], axis=axis)
+    both = tuple(jnp.moveaxis(a, 0, 1) for a in splines)
+    numbers = lax.GatherDimensionNumbers((1, 2, 3), (), (0, 1, 2))
+
+    def block(one: tuple[Array, Array, Array]) -> Array:
+        corner, value, slope = one
+        window = lax.gather(
+            field, corner, numbers, (order,) * 3, mode="promise_in_bounds"
+        )  # (particles, p, p, p)
+        x, y, z = (value[..., k] for k in range(3))
+        dx, dy, dz = (slope[..., k] for k in range(3))
+        plane = jnp.sum(window * z[:, None, None], axis=3)
+        tilted = jnp.sum(window * dz[:, None, None], axis=3)
+        line = jnp.sum(plane * y[:, None], axis=2)
+        return jnp.stack(
+            [
+                jnp.sum(line * x, axis=1),
+                jnp.sum(line * dx, axis=1),
+                jnp.sum(jnp.sum(plane * dy[:, None], axis=2) * x, axis=1),
+                jnp.sum(jnp.sum(tilted * y[:, None], axis=2) * x, axis=1),
+            ],
+            axis=1,
+        )
+
+    found = lax.map(block, tuple(_in_blocks(a) for a in (first, *both))).reshape(-1, 4)
+    return found[:, 0], found[:, 1:]
+
+
+def _influence(
+    shape: tuple[int, int, int], order: int, inverse: Array, volume: Array, alpha: Array
+) -> tuple[Array, tuple[Array, ...]]:
+    """G(k)|b₁b₂b₃|² (eV/e²) and the components of k (1/Å) at each wave of the transform."""
+    axes = [np.fft.fftfreq(n, 1 / n) for n in shape[:2]] + [np.arange(shape[2] // 2 + 1.0)]
+    dtype = inverse.dtype
+    numbers = [
+        jnp.asarray(n, dtype).reshape(tuple(-1 if k == axis else 1 for k in range(3)))
+        for axis, n in enumerate(axes)
+    ]
+    full = (shape[0], shape[1], shape[2] // 2 + 1)
+    k = tuple(
+        2
+        * math.pi
+        * sum(
+            (jnp.broadcast_to(n, full) * inverse[x, d] for d, n in enumerate(numbers)),
+            jnp.zeros(full, dtype),
+        )
+        for x in range(3)
+    )
+    squared = k[0] * k[0] + k[1] * k[1] + k[2] * k[2]
+    zero = np.zeros(full, bool)
+    zero[0, 0, 0] = True
+    squared = jnp.where(zero, 1, squared)
+    size = 4 * math.pi * COULOMB_CONSTANT / volume * jnp.exp(-squared / (4 * alpha**2)) / squared
+    moduli = [_moduli(n, order)[: full[axis]] for axis, n in enumerate(shape)]
+    product = moduli[0][:, None, None] * moduli[1][None, :, None] * moduli[2][None, None, :]
+    return jnp.where(zero, 0, size * jnp.asarray(product, dtype)), k
+
+
+@functools.cache
+def _moduli(size: int, order: int) -> np.ndarray:
+    """|b(n)|² for n = 0 … size − 1."""
+    points = np.zeros(size)
+    points[: order - 1] = _spline_at_integers(order)
+    return 1 / np.abs(np.fft.fft(points)) ** 2
+
+
+def _spline_at_integers(order: int) -> np.ndarray:
+    """M_p(1) … M_p(p − 1)."""
+    values = np.array([1.0])
+    for n in range(3, order + 1):
+        j = np.arange(1, n)
+        before, after = np.append(0, values), np.append(values, 0)
+        values = (j * after + (n - j) * before) / (n - 1)
+    return values
+
+
+def _multiplicity(shape: tuple[int, int, int]) -> np.ndarray:
+    """How often each wave of the half transform stands in the full one."""
+    count = np.full(shape[2] // 2 + 1, 2.0)
+    count[0] = 1
+    if shape[2] % 2 == 0:
+        count[-1] = 1
+    return count
+
+
+def _virial(each: Array, k: tuple[Array, ...], alpha: Array) -> Array:
+    """½ Σ U_k [1 − 2 (1/k² + 1/4α²) k ⊗ k]; ``each`` is zero for k = 0."""
+    squared = k[0] * k[0] + k[1] * k[1] + k[2] * k[2]
+    shape = each * (1 / jnp.where(squared > 0, squared, 1) + 1 / (4 * alpha**2))
+    rows = [[jnp.sum(shape * k[i] * k[j]) for j in range(3)] for i in range(3)]
+    outer = jnp.stack([jnp.stack(row) for row in rows])
+    return jnp.sum(each) / 2 * jnp.eye(3, dtype=each.dtype) - outer
+
+
+def fast_size(least: float) -> int:
+    """The next number of points that is even and has only small factors."""
+    size = max(2, 2 * math.ceil(least / 2))
+    while not _is_smooth(size):
+        size += 2
+    return size
+
+
+def _is_smooth(number: int) -> bool:
+    for factor in (2, 3, 5, 7):
+        while number % factor == 0:
+            number //= factor
+    return number == 1

@@ -1,0 +1,31 @@
+"""Four particles kept in a plane, or out of it, by a spring."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+from jax import Array
+
+from instar.core.utils.jax import dataclass
+from instar.potentials.bonded import Dihedral
+from instar.potentials.formula import Parameter
+
+__all__ = ["HarmonicImproper"]
+
+_TURN = 2 * jnp.pi
+
+
+@dataclass
+class HarmonicImproper(Dihedral):
+    """u(ξ) = ½ k (ξ − ξ0)², ξ the dihedral angle of the four in the given order.
+
+    k in eV/rad², phi0 = ξ0 in rad; one of each a term. The difference is taken between −π and π.
+    """
+
+    k: Parameter
+    phi0: Parameter
+
+    def energy(self, coordinate: Array) -> Array:
+        """½ k Δ² with Δ = ξ − ξ0 modulo 2π, in (−π, π]."""
+        difference = coordinate - self.phi0
+        difference = difference - _TURN * jnp.ceil(difference / _TURN - 0.5)
+        return self.k * difference**2 / 2

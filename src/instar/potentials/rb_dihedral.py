@@ -1,0 +1,37 @@
+"""Rotation about a bond as a polynomial of its cosine."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+from jax import Array
+
+from instar.core.utils.jax import dataclass
+from instar.potentials.bonded import Dihedral
+from instar.potentials.formula import Parameter
+from instar.potentials.potential import PotentialError
+
+__all__ = ["RyckaertBellemansDihedral"]
+
+
+@dataclass
+class RyckaertBellemansDihedral(Dihedral):
+    """u(φ) = Σ Cₙ cosⁿ(φ − π), n = 0 … 5: c (terms, 6) in eV.
+
+    φ − π is the angle in the convention of polymers, zero for trans.
+    J.-P. Ryckaert, A. Bellemans, Faraday Discuss. Chem. Soc. 66, 95 (1978).
+    """
+
+    c: Parameter
+
+    def energy(self, coordinate: Array) -> Array:
+        """Σ Cₙ cosⁿ(φ − π)."""
+        if self.c.shape[1:] != (6,):
+            raise PotentialError(
+                f"RyckaertBellemansDihedral has 6 coefficients a term, C0 … C5: c is of the shape "
+                f"(terms, 6), not {self.c.shape}."
+            )
+        x = -jnp.cos(coordinate)
+        total = self.c[:, 5]
+        for n in (4, 3, 2, 1, 0):
+            total = total * x + self.c[:, n]
+        return total

@@ -1,0 +1,510 @@
+"""Constraints: projections, their conservation laws, dynamics, virials, and what is refused."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from ase import Atoms
+from support import raises
+
+from instar.app.potentials import ConfigurationError, build
+from instar.app.structures import Batch, tables
+from instar.core.data import Index
+from instar.core.lens import bind
+from instar.core.result import as_result_function
+from instar.core.typing import ParticleId, SystemId
+from instar.potentials import PotentialError, Sum, evaluate
+from instar.potentials.constraints import (
+    DistanceConstraint,
+    RigidWater,
+    constraint_virial,
+    constraints_of,
+)
+from instar.potentials.evaluation import System
+
+OH, HH = 0.9572, 1.5139
+CELLS = {
+    "open": (np.zeros((3, 3)), False),
+    "box": (np.diag([4.0, 5.0, 6.0]), True),
+    "skewed": (np.array([[4.0, 0, 0], [1.5, 4.5, 0], [-1.0, 1.0, 5.0]]), True),
+}
+
+
+@pytest.fixture(autouse=True)
+def _double():
+    with jax.enable_x64(True):
+        yield
+
+
+def turned(points, rng):
+    return points @ np.linalg.qr(rng.normal(size=(3, 3)))[0]
+
+
+def waters(count, rng, cell="box"):
+    """Rigid waters anywhere, atoms wrapped one by one."""
+    height = np.sqrt(OH**2 - HH**2 / 4)
+    shape = np.array([[0, 0, 0], [height, HH / 2, 0], [height, -HH / 2, 0]])
+    places = [turned(shape, rng) + rng.uniform(0, 6, 3) for _ in range(count)]
+    vectors, periodic = CELLS[cell]
+    atoms = Atoms("OH2" * count, np.concatenate(places), cell=vectors, pbc=periodic)
+    if periodic:
+        atoms.wrap()
+    return atoms
+
+
+def chain(length, rng):
+    steps = rng.normal(size=(length - 1, 3))
+    steps *= 1.5 / np.linalg.norm(steps, axis=1, keepdims=True)
+    return Atoms(f"C{length}", np.concatenate([np.zeros((1, 3)), np.cumsum(steps, axis=0)]))
+
+
+def rows(array, count):
+    return Index.integer(np.asarray(array, np.int32), n=count, label=ParticleId)
+
+
+def rigid(count, offset=0, total=None):
+    atoms = np.arange(3 * count).reshape(-1, 3) + offset
+    total = total or 3 * count
+    return RigidWater(rows(atoms, total), np.full(count, OH), np.full(count, HH))
+
+
+def as_distances(water):
+    bonds, lengths = water.bonds()
+    count = len(water.atoms.vocabulary)
+    return DistanceConstraint(rows(bonds.reshape(-1, 2), count), lengths.reshape(-1))
+
+
+def linked(length, offset=0, total=None):
+    pairs = np.stack([np.arange(length - 1), np.arange(1, length)], axis=1) + offset
+    return DistanceConstraint(rows(pairs, total or length), np.full(length - 1, 1.5))
+
+
+def state_of(structures, dtype=np.float64) -> Any:
+    structures = [structures] if isinstance(structures, Atoms) else structures
+    masses = np.concatenate([atoms.get_masses() for atoms in structures])
+    return System.of(*tables(Batch.of(structures), dtype)), jnp.asarray(masses, dtype)
+
+
+def checked(function, *arguments) -> Any:
+    result = jax.jit(as_result_function(function))(*arguments)
+    result.raise_assertion()
+    return result.value
+
+
+def kick(shape, size, seed=3, dtype=np.float64):
+    return jnp.asarray(np.random.default_rng(seed).normal(0, size, shape), dtype)
+
+
+# Projections ------------------------------------------------------------------------------
+
+
+def cases():
+    rng = np.random.default_rng(0)
+    for cell in CELLS:
+        yield f"water_{cell}", waters(5, rng, cell), rigid(5)
+    yield "distances_box", waters(5, rng, "box"), as_distances(rigid(5))
+    yield "pair", chain(2, rng), linked(2)
+    yield "chain", chain(4, rng), linked(4)
+    yield "long_chain", chain(24, rng), linked(24)
+    mixed = waters(3, rng, "open") + chain(7, rng)
+    yield "mixed", mixed, Sum((rigid(3, 0, 16), linked(7, 9, 16)))
+
+
+CASES = {name: (atoms, potential) for name, atoms, potential in cases()}
+
+
+def projected(constraints, before, moved, speeds, masses, system):
+    """Both projections, twice, and how far bonds are from being met and from resting."""
+    found = constraints.project_positions(moved, before, masses, system)
+    again = constraints.project_positions(found.positions, before, masses, system)
+    slow = constraints.project_velocities(speeds, before, masses, system)
+    same = constraints.project_velocities(slow.velocities, before, masses, system)
+    along = []
+    for group in constraints.all_groups:
+        ready = group.ready(masses, system)
+        bonds = ready.separations(before, system)
+        along.append(jnp.sum(bonds * ready.differences(slow.velocities), axis=-1).reshape(-1))
+    worst = constraints.violation(found.positions, system)
+    return found, again, slow, same, worst, jnp.concatenate(along)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_projections_meet_the_constraints_conserve_momentum_and_change_nothing_twice(name):
+    atoms, potential = CASES[name]
+    system, masses = state_of(atoms)
+    before = system.positions
+    moved, speeds = before + kick(before.shape, 0.05), kick(before.shape, 1.0)
+    found, again, slow, same, worst, along = checked(
+        projected, constraints_of(potential), before, moved, speeds, masses, system
+    )
+    assert float(worst[0]) < 1e-12
+    np.testing.assert_array_equal(found.positions, moved + found.shift)
+    np.testing.assert_allclose(along, 0, atol=1e-12)
+    np.testing.assert_allclose(masses @ found.shift, 0, atol=1e-13)
+    np.testing.assert_allclose(masses @ slow.shift, 0, atol=1e-12)
+    np.testing.assert_allclose(again.shift, 0, atol=2e-14)
+    np.testing.assert_allclose(same.shift, 0, atol=1e-13)
+    turning = np.asarray(found.moment[0])
+    np.testing.assert_allclose(turning, turning.T, atol=1e-13)  # no torque
+
+
+@pytest.mark.parametrize("name", ["water_box", "distances_box", "chain"])
+def test_single_precision_meets_the_constraints_to_its_digits(name):
+    atoms, potential = CASES[name]
+    with jax.enable_x64(False):
+        system, masses = state_of(atoms, np.float32)
+        before = system.positions
+        moved = before + kick(before.shape, 0.05, dtype=np.float32)
+        speeds = kick(before.shape, 1.0, dtype=np.float32)
+        found, _, _, _, worst, along = checked(
+            projected, constraints_of(potential), before, moved, speeds, masses, system
+        )
+        assert found.positions.dtype == np.float32
+        assert float(worst[0]) < 2e-6
+        np.testing.assert_allclose(along, 0, atol=1e-5)
+
+
+@pytest.mark.parametrize("cell", CELLS)
+def test_settle_and_shake_agree(cell):
+    system, masses = state_of(waters(40, np.random.default_rng(1), cell))
+    before = system.positions
+    moved = before + kick(before.shape, 0.08)
+    one, two = (
+        checked(constraints_of(p).project_positions, moved, before, masses, system)
+        for p in (rigid(40), as_distances(rigid(40)))
+    )
+    assert float(jnp.abs(two.shift).max()) > 0.05
+    np.testing.assert_allclose(one.positions, two.positions, atol=1e-11)
+    np.testing.assert_allclose(one.moment, two.moment, atol=1e-11)
+
+
+def test_a_ragged_batch_equals_each_alone():
+    rng = np.random.default_rng(5)
+    structures = [waters(2, rng, "box"), chain(4, rng), waters(3, rng, "skewed")]
+    together = Sum((rigid(2, 0, 19), linked(4, 6, 19), rigid(3, 10, 19)))
+    alone = [rigid(2), linked(4), rigid(3)]
+    system, masses = state_of(structures)
+    moved = system.positions + kick(system.positions.shape, 0.05)
+    found = checked(
+        constraints_of(together).project_positions, moved, system.positions, masses, system
+    )
+    assert constraints_of(together).removed_degrees(system).tolist() == [6, 3, 9]
+    start = 0
+    for number, (atoms, potential) in enumerate(zip(structures, alone, strict=True)):
+        own, mass = state_of(atoms)
+        part = moved[start : start + len(atoms)]
+        expected = checked(
+            constraints_of(potential).project_positions, part, own.positions, mass, own
+        )
+        here = found.positions[start : start + len(atoms)]
+        np.testing.assert_allclose(here, expected.positions, atol=1e-14)
+        np.testing.assert_allclose(found.moment[number], expected.moment[0], atol=1e-14)
+        start += len(atoms)
+
+
+def test_free_rows_constrain_nothing_and_reach_no_gradient():
+    rng = np.random.default_rng(2)
+    atoms = waters(3, rng, "open") + chain(4, rng)
+    table = np.arange(9).reshape(3, 3)
+    table[1] = [3, 13, 5]
+    water = RigidWater(rows(table, 13), np.full(3, OH), np.full(3, HH))
+    constraints = constraints_of(water + linked(4, 9, 13))
+    particles, systems = tables(Batch.of([atoms]), np.float64)
+    here = np.array([0] * 8 + [1] + [0] * 4)  # a hydrogen of the last water is absent
+    index = Index.integer(here, n=1, label=SystemId)
+    particles = bind(particles, lambda t: t.data.system).set(index)
+    nowhere = particles.data.positions.at[8].set(jnp.nan)
+    particles = bind(particles, lambda t: t.data.positions).set(nowhere)
+    system = System.of(particles, systems)
+    masses = jnp.asarray(atoms.get_masses()).at[8].set(0)
+    assert constraints.removed_degrees(system).tolist() == [6]
+
+    def total(moved):
+        found = constraints.project_positions(moved, system.positions, masses, system)
+        slow = constraints.project_velocities(moved, system.positions, masses, system)
+        there = system.there[:, None]
+        everything = jnp.where(there, found.positions + slow.velocities, 0)
+        return jnp.sum(everything**2) + jnp.sum(found.moment), found.shift
+
+    moved = system.positions + kick((13, 3), 0.02)
+    (_, shift), slope = jax.jit(jax.value_and_grad(total, has_aux=True))(moved)
+    assert not np.asarray(shift)[3:9].any()
+    assert np.asarray(shift)[:3].all()
+    assert np.isfinite(np.asarray(slope)[np.arange(13) != 8]).all()
+    assert not np.asarray(slope)[8].any()
+
+
+@pytest.mark.parametrize("name", ["water_box", "distances_box", "chain"])
+def test_the_derivative_of_a_projection_is_that_of_finite_differences(name):
+    atoms, potential = CASES[name]
+    system, masses = state_of(atoms)
+    weights, direction = kick(system.positions.shape, 1, 8), kick(system.positions.shape, 1, 9)
+
+    @jax.jit
+    def value(moved):
+        found = constraints_of(potential).project_positions(moved, system.positions, masses, system)
+        return jnp.sum(weights * found.positions)
+
+    moved = system.positions + kick(system.positions.shape, 0.03)
+    slope = jnp.sum(jax.jit(jax.grad(value))(moved) * direction)
+    sides = [value(moved + sign * 1e-6 * direction) for sign in (1, -1)]
+    np.testing.assert_allclose(slope, (sides[0] - sides[1]) / 2e-6, rtol=1e-6)
+
+
+def test_clusters_are_padded_to_few_sizes():
+    lengths = [2, 2, 3, 5, 6, 12]
+    starts = np.cumsum([0, *lengths])
+    potential = Sum(tuple(linked(n, s, 30) for n, s in zip(lengths, starts[:-1], strict=True)))
+    shapes = [group.atoms.shape[:2] for group in constraints_of(potential).groups]
+    assert shapes == [(2, 1), (1, 2), (1, 4), (1, 6), (1, 12)]
+
+
+def test_waters_that_share_an_atom_are_solved_with_what_they_share():
+    pair = DistanceConstraint(rows([[0, 3]], 6), np.array([2.7]))
+    constraints = constraints_of(rigid(2) + pair)
+    assert [group.atoms.shape for group in constraints.groups] == [(1, 8, 2)]
+    assert not constraints.waters
+    assert not constraints_of(Sum(())).all_groups
+
+
+# Dynamics ---------------------------------------------------------------------------------
+
+
+def spring(positions, masses):
+    """Harmonic to places of their own: F = −k (r − c), different for every atom."""
+    centre = 0.3 * jnp.sin(jnp.arange(positions.size, dtype=positions.dtype))
+    stiffness = 1 + jnp.arange(positions.shape[0], dtype=positions.dtype)[:, None] / 3
+    away = positions - centre.reshape(positions.shape)
+    return 0.5 * jnp.sum(stiffness * away**2), -stiffness * away
+
+
+def trajectory(constraints, system, masses, velocities, step, count):
+    """RATTLE velocity Verlet (Andersen 1983), all in one program."""
+    mass = masses[:, None]
+
+    def advance(carry, _):
+        positions, velocities = carry
+        half = velocities + step / 2 * spring(positions, masses)[1] / mass
+        found = constraints.project_positions(positions + step * half, positions, masses, system)
+        half = half + found.shift / step
+        full = half + step / 2 * spring(found.positions, masses)[1] / mass
+        after = constraints.project_velocities(full, found.positions, masses, system).velocities
+        energy = spring(found.positions, masses)[0] + 0.5 * jnp.sum(mass * after**2)
+        return (found.positions, after), energy
+
+    return jax.lax.scan(advance, (system.positions, velocities), length=count)
+
+
+DYNAMICS = {
+    "water": (waters(2, np.random.default_rng(7), "open"), rigid(2)),
+    "chain": (chain(4, np.random.default_rng(7)), linked(4)),
+}
+
+
+def started(name):
+    atoms, potential = DYNAMICS[name]
+    system, masses = state_of(atoms)
+    constraints = constraints_of(potential)
+    velocities = kick(system.positions.shape, 0.2)
+    velocities = constraints.project_velocities(velocities, system.positions, masses, system)
+    return constraints, system, masses, velocities.velocities
+
+
+@pytest.mark.parametrize("name", DYNAMICS)
+def test_the_energy_fluctuates_with_the_square_of_the_time_step(name):
+    parts = started(name)
+    energies = as_result_function(lambda step: trajectory(*parts, step, 800)[1])
+    compiled = jax.jit(energies)
+    results = [compiled(jnp.float64(step)) for step in (0.04, 0.02)]
+    for result in results:
+        result.raise_assertion()
+    coarse, fine = np.std(results[0].value[:400]), np.std(results[1].value)
+    assert 3.5 < coarse / fine < 4.5
+
+
+@pytest.mark.parametrize("name", DYNAMICS)
+def test_a_trajectory_runs_back_to_where_it_came_from(name):
+    constraints, system, masses, velocities = started(name)
+
+    def there_and_back():
+        (end, speed), _ = trajectory(constraints, system, masses, velocities, 0.03, 200)
+        turned_round = bind(system, lambda s: s.positions).set(end)
+        return trajectory(constraints, turned_round, masses, -speed, 0.03, 200)[0]
+
+    positions, speeds = checked(there_and_back)
+    np.testing.assert_allclose(positions, system.positions, atol=1e-9)
+    np.testing.assert_allclose(speeds, -velocities, atol=1e-9)
+
+
+# Virial -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("potential", [rigid(1), as_distances(rigid(1))])
+def test_a_free_rotor_has_a_virial_of_minus_twice_its_kinetic_energy(potential):
+    system, masses = state_of(waters(1, np.random.default_rng(4), "box"))
+    constraints = constraints_of(potential)
+    velocities = kick((3, 3), 0.3)
+    velocities = velocities - (masses @ velocities / masses.sum())[None]
+    velocities = constraints.project_velocities(
+        velocities, system.positions, masses, system
+    ).velocities
+    rotation = 0.5 * float(jnp.sum(masses[:, None] * velocities**2))
+
+    @jax.jit
+    def error(step):
+        moved = system.positions + step * velocities
+        found = constraints.project_positions(moved, system.positions, masses, system)
+        trace = jnp.trace(constraint_virial(found, step)[0])
+        return trace + 2 * rotation
+
+    assert abs(error(0.01)) < 1e-3 * rotation
+    np.testing.assert_allclose(error(0.02) / error(0.01), 4, rtol=0.05)
+    exact = constraints.reaction(jnp.zeros((3, 3)), velocities, system.positions, masses, system)
+    np.testing.assert_allclose(jnp.trace(exact.virial[0]), -2 * rotation, rtol=1e-12)
+    np.testing.assert_allclose(exact.forces.sum(0), 0, atol=1e-13)
+
+
+def test_the_reaction_is_what_the_projections_tend_to():
+    constraints, system, masses, velocities = started("chain")
+    forces = spring(system.positions, masses)[1]
+    exact = constraints.reaction(forces, velocities, system.positions, masses, system)
+
+    @jax.jit
+    def error(step):
+        half = velocities + step / 2 * forces / masses[:, None]
+        moved = system.positions + step * half
+        found = constraints.project_positions(moved, system.positions, masses, system)
+        return jnp.abs(constraint_virial(found, step) - exact.virial).max()
+
+    assert error(1e-4) < 1e-3
+    np.testing.assert_allclose(error(2e-4) / error(1e-4), 2, rtol=0.05)
+
+
+# What is refused --------------------------------------------------------------------------
+
+
+def test_a_step_that_is_too_long_names_the_constraint():
+    system, masses = state_of(chain(2, np.random.default_rng(0)))
+    moved = system.positions.at[1].add(3 * jnp.cross(system.positions[1], jnp.ones(3)))
+    with pytest.raises(AssertionError, match="between the particles 0 and 1 can't be brought back"):
+        checked(
+            constraints_of(linked(2)).project_positions, moved, system.positions, masses, system
+        )
+
+
+@pytest.mark.parametrize(
+    ("pairs", "lengths", "line"),
+    [
+        (
+            [[0, 1], [0, 2], [1, 2]],
+            [1.16, 1.16, 2.32],
+            "The three distances between the particles 0, 1, 2 put them in a line, where one of "
+            "them is redundant.",
+        ),
+        (
+            [[0, 1], [0, 2], [1, 2]],
+            [1.0, 1.0, 2.5],
+            "The particles 0, 1, 2 can't be 1.0, 1.0 and 2.5 Å apart: the longest distance is "
+            "above the sum of the others.",
+        ),
+        (
+            [[0, 1], [1, 0]],
+            [1.0, 1.0],
+            "The distance between two of the particles 0, 1 is constrained twice.",
+        ),
+        (
+            [[0, 1], [1, 2], [2, 3], [0, 3], [0, 2], [1, 3]],
+            [1, 1, 1, 1, np.sqrt(2), np.sqrt(2)],
+            "The six distances between the particles 0, 1, 2, 3 put them in a plane, where one of "
+            "them is redundant.",
+        ),
+        (
+            [[a, b] for a in range(5) for b in range(a + 1, 5)],
+            [1, 1, 1.2, 1.3, 1, 1.1, 1.25, 1.15, 1.22, 1.27],
+            "The 10 distances between the particles 0, 1, 2, 3, 4 are not independent: only 9 of "
+            "them are.",
+        ),
+    ],
+)
+def test_redundant_and_impossible_distances_are_refused(pairs, lengths, line):
+    table = DistanceConstraint(rows(pairs, 6), np.array(lengths, float))
+    with raises(PotentialError, line):
+        constraints_of(table)
+
+
+def test_tables_that_make_no_sense_are_refused():
+    with raises(
+        PotentialError, "Row 1 of DistanceConstraint has length = -1.0; a length (Å) is above zero."
+    ):
+        DistanceConstraint(rows([[0, 1], [1, 2]], 3), np.array([1.0, -1.0]))
+    with pytest.raises(PotentialError, match="names a particle twice"):
+        DistanceConstraint(rows([[1, 1]], 3), np.array([1.0]))
+    with pytest.raises(PotentialError, match="an index"):
+        DistanceConstraint(rows([[0, 1, 2]], 3), np.array([1.0]))
+    with pytest.raises(PotentialError, match="one length"):
+        DistanceConstraint(rows([[0, 1]], 3), np.array([1.0, 2.0]))
+    with pytest.raises(PotentialError, match="no triangle"):
+        RigidWater(rows([[0, 1, 2]], 3), np.array([1.0]), np.array([2.0]))
+    with pytest.raises(PotentialError, match="must be known"):
+        jax.jit(lambda p: constraints_of(p).all_groups)(linked(3))
+
+
+def test_what_can_only_be_seen_in_a_run_is_a_check():
+    system, masses = state_of([chain(2, np.random.default_rng(0))] * 2)
+    across = constraints_of(DistanceConstraint(rows([[1, 2]], 4), np.array([1.5])))
+    moved = system.positions
+    with pytest.raises(AssertionError, match="1 and 2, which are in different systems"):
+        checked(across.project_positions, moved, moved, masses, system)
+    one = constraints_of(linked(2, 0, 4))
+    with pytest.raises(AssertionError, match="both need a mass above zero"):
+        checked(one.project_positions, moved, moved, 0 * masses, system)
+    system, masses = state_of(waters(1, np.random.default_rng(0)))
+    heavy, moved = masses.at[2].set(2.014), system.positions
+    with pytest.raises(AssertionError, match="two isotopes"):
+        checked(constraints_of(rigid(1)).project_positions, moved, moved, heavy, system)
+
+
+# In a configuration -----------------------------------------------------------------------
+
+BOND = {"type": "distance_constraint", "terms": [{"atoms": [0, 1], "r0": "1.5 angstrom"}]}
+WATER = {
+    "type": "rigid_water",
+    "terms": [{"atoms": [0, 1, 2], "oh": "0.9572 angstrom", "hh": "1.5139 angstrom"}],
+}
+
+
+def test_constraints_stand_in_a_configuration_and_add_no_energy():
+    rng = np.random.default_rng(0)
+    structures = [waters(1, rng), chain(2, rng)]
+    config = [BOND | {"structures": [1]}, WATER | {"structures": [0]}]
+    built = build(config)
+    assert [entry.bonds for entry in built.entries] == [[(0, 1)], [(0, 1), (0, 2), (1, 2)]]
+    potential = built.potential(Batch.of(structures))
+    particles, systems = tables(Batch.of(structures), np.float64)
+    found: Any = evaluate(potential, particles, systems, virial=True)
+    assert not found.energy.any()
+    assert not found.forces.any()
+    system = System.of(particles, systems)
+    constraints = constraints_of(potential)
+    assert constraints.removed_degrees(system).tolist() == [3, 1]
+    np.testing.assert_allclose(constraints.violation(system.positions, system), 0, atol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        (BOND | {"terms": [{"atoms": [0, 1], "r0": "1 eV"}]}, "terms[0].r0"),
+        (BOND | {"terms": [{"atoms": [0, 1], "r0": "-1 Å"}]}, "terms[0].r0"),
+        (
+            WATER | {"terms": [{"atoms": [0, 1, 2], "oh": 1, "hh": 2}]},
+            "terms[0]: there is no triangle with oh = 1.0 Å and hh = 2.0 Å",
+        ),
+        (WATER | {"terms": [{"atoms": [0, 1], "oh": 1, "hh": 1}]}, "terms[0].atoms"),
+    ],
+)
+def test_mistakes_in_the_configuration_are_named(config, message):
+    with pytest.raises(ConfigurationError) as caught:
+        build(config)
+    assert message in str(caught.value)

@@ -1,0 +1,375 @@
+"""Ewald sums: reference values, the promise on accuracy, independence of α, changing cells."""
+
+import functools
+import logging
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from ase import Atoms
+from ase.build import bulk
+
+import instar
+from instar.app.potentials import ConfigurationError, build
+from instar.app.structures import Batch, tables
+from instar.core.result import as_result_function
+from instar.potentials import (
+    COULOMB_CONSTANT,
+    Exclusions,
+    NetChargeWarning,
+    PotentialError,
+    ewald,
+    ewald_with,
+)
+from instar.potentials.evaluation import System
+from instar.potentials.ewald.ewald import _choose_again
+
+
+def coulomb(accuracy=1e-10, **settings):
+    return {"type": "coulomb", "accuracy": accuracy, **settings}
+
+
+def charged(symbols, charges, positions, cell):
+    atoms = Atoms(symbols, positions, cell=cell, pbc=True)
+    atoms.set_initial_charges(charges)
+    return atoms
+
+
+def salt(kind, lattice, distance):
+    """A primitive cell of two ions, nearest neighbors at a distance (Å)."""
+    atoms = bulk("NaCl", kind, a=lattice * distance)
+    atoms.set_initial_charges([1, -1])
+    return atoms
+
+
+def gas(count, skewed, seed, edges=(9, 13)):
+    """Random charges anywhere, without a net charge."""
+    rng = np.random.default_rng(seed)
+    cell = np.diag(rng.uniform(*edges, 3))
+    if skewed:
+        cell = cell + np.tril(rng.uniform(-5, 5, (3, 3)), -1)
+    charges = rng.normal(size=count)
+    positions = rng.uniform(-1, 2, (count, 3)) @ cell
+    return charged(["X"] * count, charges - charges.mean(), positions, cell)
+
+
+def test_madelung_constants_zero_forces_and_three_p_v_is_u():
+    salts = {
+        "rocksalt": (2.0, 1.747564594633),
+        "cesiumchloride": (2 / math.sqrt(3), 1.762674773071),
+        "zincblende": (4 / math.sqrt(3), 1.638055053389),
+    }
+    structures = [salt(kind, lattice, 2.82) for kind, (lattice, _) in salts.items()]
+    found = instar.single_point(structures, coulomb(1e-12))
+    expected = [-COULOMB_CONSTANT * madelung / 2.82 for _, madelung in salts.values()]
+    np.testing.assert_allclose(found.energies, expected, rtol=1e-11)
+    np.testing.assert_allclose(found.energies[0], -8.9235144019, atol=1e-10)
+    for forces, stress, energy, atoms in zip(
+        found.forces, found.stresses, found.energies, structures, strict=True
+    ):
+        np.testing.assert_allclose(forces, 0, atol=1e-12)
+        volume = atoms.get_volume()
+        np.testing.assert_allclose(stress, -energy / (3 * volume) * np.eye(3), atol=1e-10)
+
+
+def test_two_charges_of_the_reference():
+    distances = {1: -14.430252471671, 2: -7.327683122698, 5: -3.947468664029}
+    structures = [charged("X2", [1, -1], [[3, 4, 9], [3 + d, 4, 9]], [10] * 3) for d in distances]
+    found = instar.single_point(structures, coulomb(1e-12))
+    np.testing.assert_allclose(found.energies, list(distances.values()), atol=2e-10)
+
+
+RANDOM = [gas(40, False, 1), gas(150, False, 2), gas(40, True, 3), gas(150, True, 4)]
+
+
+@functools.cache
+def converged():
+    return instar.single_point(RANDOM, coulomb(1e-12, method="ewald"))
+
+
+@pytest.mark.parametrize(
+    ("accuracy", "method"),
+    [
+        (1e-4, "ewald"),
+        (1e-6, "ewald"),
+        (1e-9, "ewald"),
+        pytest.param(1e-4, "pme", marks=pytest.mark.long),
+        (1e-6, "pme"),
+        pytest.param(1e-9, "pme", marks=pytest.mark.long),
+    ],
+)
+def test_the_error_is_within_the_promise_and_not_a_tenth_below_it(accuracy, method):
+    structures, exact = RANDOM, converged()
+    found = instar.single_point(structures, coulomb(accuracy, method=method))
+    for forces, right in zip(found.forces, exact.forces, strict=True):
+        error = np.sqrt(np.mean(np.sum((forces - right) ** 2, axis=1))) / COULOMB_CONSTANT
+        assert 0.1 * accuracy < error <= accuracy
+    # 3PV = U holds for the sum itself, whatever its settings, up to the same error
+    for stress, energy, atoms in zip(found.stresses, found.energies, structures, strict=True):
+        size = 100 * len(atoms) * accuracy * COULOMB_CONSTANT
+        assert -np.trace(stress) * atoms.get_volume() == pytest.approx(energy, abs=size)
+
+
+def test_nothing_depends_on_alpha():
+    structures = [gas(12, True, 5), gas(20, False, 6)]
+    results = [
+        instar.single_point(
+            structures, {"type": "coulomb", "alpha": a, "real_cutoff": r, "k_max": k}
+        )
+        for a, r, k in ((0.45, "12 angstrom", 12), (0.6, 9, [20, 16, 18]))
+    ]
+    np.testing.assert_allclose(results[0].energies, results[1].energies, rtol=1e-10)
+    np.testing.assert_allclose(results[0].stresses, results[1].stresses, atol=1e-10)
+    for one, other in zip(results[0].forces, results[1].forces, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-9)
+
+
+def test_a_mesh_equals_waves_to_its_error():
+    mesh, waves = instar.single_point(RANDOM, coulomb(1e-6, method="pme")), converged()
+    np.testing.assert_allclose(mesh.energies, waves.energies, atol=1e-3)
+    np.testing.assert_allclose(mesh.stresses, waves.stresses, atol=1e-6)
+    for one, other in zip(mesh.forces, waves.forces, strict=True):
+        np.testing.assert_allclose(one, other, atol=2e-4)
+
+
+def test_a_net_charge_gets_a_background_and_a_warning():
+    lone = charged("X", [1.0], [[1, 2, 3]], [10] * 3)
+    with pytest.warns(NetChargeWarning, match=r"System 0 has a net charge of \+1 e"):
+        found = instar.single_point(lone, coulomb(1e-12))
+    # the Wigner lattice: −2.837297479/2 · kₑ/L
+    np.testing.assert_allclose(
+        found.energies[0], -2.837297479480620 / 2 * COULOMB_CONSTANT / 10, rtol=1e-10
+    )
+    trace = -np.trace(found.stresses[0]) * 1000
+    np.testing.assert_allclose(trace, found.energies[0], rtol=1e-8)
+
+
+def test_excluded_pairs_lose_their_bare_interaction_and_nothing_else():
+    atoms = gas(9, True, 9)
+    atoms.positions[1] = atoms.positions[0] + [0.5, 0.6, -0.4]
+    atoms.positions[2] = atoms.positions[1] + [0.4, -0.6, 0.5]
+    atoms.positions[1] += atoms.cell.array[0] - 2 * atoms.cell.array[2]  # anywhere
+    pairs, factors = [[0, 1], [2, 1], [0, 2]], [0.0, 0.25, 0.5]
+    exclusions = Exclusions.of(pairs, 9, coulomb_factor=factors)
+    for method in ("ewald", "pme"):
+        whole = ewald(
+            atoms.get_initial_charges(),
+            np.zeros(9, int),
+            atoms.cell.array[None],
+            1e-9,
+            method=method,
+        )
+        before = instar.single_point(atoms, whole)
+        after = instar.single_point(atoms, whole.excluding(exclusions))
+        energy, forces, virial = 0.0, np.zeros((9, 3)), np.zeros((3, 3))
+        for (i, j), factor in zip(pairs, factors, strict=True):
+            d = atoms.get_distance(i, j, mic=True, vector=True)
+            r = np.linalg.norm(d)
+            q = (1 - factor) * COULOMB_CONSTANT * np.prod(atoms.get_initial_charges()[[i, j]])
+            energy -= q / r
+            forces[i] += q * d / r**3
+            forces[j] -= q * d / r**3
+            virial -= q * np.outer(d, d) / r**3
+        # Two cutoffs, one for pairs and one for clouds, leave erfc(αR)/R between them.
+        np.testing.assert_allclose(after.energies - before.energies, energy, atol=1e-11)
+        np.testing.assert_allclose(after.forces[0] - before.forces[0], forces, atol=1e-10)
+        stress = (after.stresses[0] - before.stresses[0]) * atoms.get_volume()
+        np.testing.assert_allclose(-stress, virial, atol=1e-9)
+
+
+def test_systems_of_any_mix_are_as_if_alone():
+    structures = [gas(30, True, 10), Atoms("Ar", cell=[5] * 3, pbc=True), gas(300, False, 11)]
+    structures[1].set_initial_charges([0.0])
+    together = instar.single_point(structures, coulomb(1e-6))
+    for number in (0, 2):
+        alone = instar.single_point(structures[number], coulomb(1e-6))
+        np.testing.assert_allclose(alone.energies[0], together.energies[number], rtol=1e-12)
+        np.testing.assert_allclose(alone.forces[0], together.forces[number], atol=1e-11)
+    assert together.energies[1] == 0
+
+
+def test_charges_come_by_label_too():
+    atoms = bulk("NaCl", "rocksalt", a=5.64)
+    found = instar.single_point(atoms, coulomb(1e-9, charges={"Na": "1 e", "Cl": -1}))
+    np.testing.assert_allclose(found.energies[0], -8.9235144019, atol=1e-7)
+
+
+def test_single_precision_keeps_what_it_promises_and_refuses_more():
+    structures = [gas(100, True, 12)]
+    exact = instar.single_point(structures, coulomb(1e-10))
+    for method in ("ewald", "pme"):
+        config = coulomb(1e-5, method=method)
+        found = instar.single_point(structures, config, precision="float32")
+        difference = (found.forces[0] - exact.forces[0]) / COULOMB_CONSTANT
+        # Relative to the largest forces, which close charges have, it is rounding.
+        scale = np.abs(exact.forces[0]).max() / COULOMB_CONSTANT
+        assert np.sqrt(np.mean(np.sum(difference**2, axis=1))) <= 1e-5 + 2e-6 * scale
+    with pytest.raises(PotentialError, match="Single precision can't keep forces accurate"):
+        instar.single_point(structures, coulomb(1e-8), precision="float32")
+
+
+# Cells that change ----------------------------------------------------------------------------
+
+
+def expanded(atoms, factor):
+    other = atoms.copy()
+    other.set_cell(atoms.cell * factor, scale_atoms=True)
+    return other
+
+
+def waves_of(calculator):
+    return calculator._point.potential.waves.start.shape
+
+
+def test_waves_follow_a_cell_until_the_accuracy_would_be_broken(caplog):
+    atoms = gas(60, True, 13)
+    atoms.calc = instar.calculator(coulomb(1e-6, method="ewald"))
+    atoms.get_potential_energy()
+    first = waves_of(atoms.calc)
+    with caplog.at_level(logging.INFO, "instar"):
+        slightly = expanded(atoms, 1.01)
+        slightly.calc = atoms.calc
+        slightly.get_potential_energy()
+        assert not caplog.records
+        assert waves_of(slightly.calc) == first
+        much = expanded(atoms, 1.1)
+        much.calc = atoms.calc
+        energy, forces = much.get_potential_energy(), much.get_forces()
+    assert "chosen anew" in caplog.text
+    exact = instar.single_point(much, coulomb(1e-11))
+    error = np.sqrt(np.mean(np.sum((forces - exact.forces[0]) ** 2, axis=1)))
+    assert error / COULOMB_CONSTANT <= 1e-6
+    np.testing.assert_allclose(energy, exact.energies[0], atol=1e-4)
+
+
+@pytest.mark.parametrize("method", ["ewald", "pme"])
+def test_energies_do_not_jump_while_a_cell_changes(method):
+    """The second difference of U along a smooth path has no kinks of the size of a wave's U."""
+    atoms = gas(20, True, 14)
+    atoms.calc = instar.calculator(coulomb(1e-4, method=method))
+    path = [expanded(atoms, 1 + 1e-5 * step) for step in range(9)]
+    energies = []
+    for frame in path:
+        frame.calc = atoms.calc
+        energies.append(frame.get_potential_energy())
+    assert np.abs(np.diff(energies, 3)).max() < 1e-8
+    assert np.abs(np.diff(energies)).max() > 1e-5
+
+
+def test_a_repair_without_the_potential_in_the_state_changes_nothing():
+    assert _choose_again({"a": 1.0}, (np.eye(3)[None], [1.0], [1.0])) == {"a": 1.0}
+
+
+# Structure factors ------------------------------------------------------------------------------
+
+
+def test_structure_factors_follow_a_move_of_few_particles():
+    structures = [gas(10, True, 15), gas(24, False, 16)]
+    batch = Batch.of(structures)
+    with jax.enable_x64(True):
+        particles, systems = tables(batch, np.float64)
+        potential = ewald(batch.charges, batch.system, batch.vectors, 1e-6, method="ewald")
+        waves = potential.waves
+        assert waves is not None
+        alpha = jnp.asarray(potential.alpha)
+        cell = systems.data.cell
+        positions, charges = particles.data.positions, particles.data.charges
+        rows = jnp.array([[0, 3], [12, 30]])  # two particles of each system
+        moved = positions.at[rows].add(0.7)
+        before = waves.factors(positions, charges, cell)
+        old = waves.factors_of(positions[rows], charges[rows], cell)
+        new = waves.factors_of(moved[rows], charges[rows], cell)
+        after = waves.factors(moved, charges, cell)
+        np.testing.assert_allclose(before - old + new, after, atol=1e-12)
+        system = System.of(particles, systems)
+        whole = jax.tree.map(jnp.asarray, potential).reciprocal(moved, charges, system)
+        np.testing.assert_allclose(waves.energy(after, cell, alpha), whole.energy, rtol=1e-12)
+
+
+def test_energies_are_differentiable_twice():
+    atoms = gas(6, True, 17)
+    batch = Batch.of([atoms])
+    with jax.enable_x64(True):
+        particles, systems = tables(batch, np.float64)
+        cell, charges = systems.data.cell, particles.data.charges
+        for method in ("ewald", "pme"):
+            potential = ewald(batch.charges, batch.system, batch.vectors, 1e-4, method=method)
+            part = potential.waves or potential.meshes[0]
+            alpha = jnp.asarray(potential.alpha)
+
+            def along(step, part=part, alpha=alpha):
+                moved = particles.data.positions.at[0, 0].add(step)
+                found = part.reciprocal(moved, charges, cell, alpha)
+                return found.energy[0], found.forces[0, 0]
+
+            slope = jax.grad(lambda s: along(s)[0])(0.0)
+            curvature = jax.grad(lambda s: along(s)[1])(0.0)
+            np.testing.assert_allclose(slope, -along(0.0)[1], rtol=1e-9)
+            difference = (along(1e-5)[1] - along(-1e-5)[1]) / 2e-5
+            np.testing.assert_allclose(curvature, difference, rtol=1e-6)
+
+
+# Errors -----------------------------------------------------------------------------------------
+
+
+def test_open_structures_are_refused():
+    atoms = Atoms("X2", [[0, 0, 0], [0, 0, 2]])
+    atoms.set_initial_charges([1, -1])
+    with pytest.raises(ConfigurationError, match="structure 0 has charges but does not repeat"):
+        instar.single_point(atoms, coulomb())
+
+
+def test_particles_that_it_was_not_made_for_are_refused():
+    one, other = gas(8, False, 18), gas(8, False, 18)
+    charges = one.get_initial_charges()
+    charges[4] += charges[3]
+    charges[3] = 0
+    potential = ewald(charges, np.zeros(8, int), one.cell.array[None], 1e-4)
+    with pytest.raises(Exception, match="not made for particle 3 with a charge"):
+        instar.single_point(other, potential)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"alpha": 0.3}, "alpha, real_cutoff and k_max are given together, or none of them"),
+        ({"accuracy": -1}, "potential[0].accuracy: Input should be greater than 0"),
+        (
+            {"accuracy": "1e-6 eV"},
+            "potential[0].accuracy: '1e-6 eV' has the wrong unit: a bare number is needed.",
+        ),
+        (
+            {"alpha": 0.3, "real_cutoff": 9, "k_max": 7, "accuracy": 1e-4},
+            "potential[0]: alpha, real_cutoff and k_max are all there is to say; leave out "
+            "accuracy and method, or leave out those three",
+        ),
+        ({"acuracy": 1e-4}, "potential[0].acuracy: unknown key; did you mean 'accuracy'?"),
+    ],
+)
+def test_mistakes_are_named(settings, message):
+    with pytest.raises(ConfigurationError) as caught:
+        build({"type": "coulomb", **settings})
+    assert message in str(caught.value)
+
+
+def test_settings_out_of_range_are_refused():
+    state = (np.array([1.0, -1.0]), np.zeros(2, int), 10 * np.eye(3)[None])
+    for settings in ((0.0, 9.0, 5), (0.3, -1.0, 5), (0.3, 9.0, -1)):
+        with pytest.raises(PotentialError):
+            ewald_with(*state, *settings)
+    with pytest.raises(PotentialError, match="An accuracy is an rms force error"):
+        ewald(*state, accuracy=0)
+
+
+def test_a_promise_that_no_longer_holds_is_a_failed_check_with_a_repair():
+    atoms = gas(30, False, 19)
+    potential = ewald(atoms.get_initial_charges(), np.zeros(30, int), atoms.cell.array[None], 1e-6)
+    with jax.enable_x64(True):
+        particles, systems = tables(Batch.of([expanded(atoms, 1.3)]), np.float64)
+        check = as_result_function(lambda p, s: p._check(s))
+        result = check(jax.tree.map(jnp.asarray, potential), System.of(particles, systems))
+        (failed,) = result.failed_assertions
+        assert failed.fix_fn is not None
+        assert "more than the 1e-06 that were asked for" in str(failed.exception())

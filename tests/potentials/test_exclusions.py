@@ -1,0 +1,211 @@
+"""Excluded pairs: who is excluded, that exactly they are, and what remains of them."""
+
+import itertools
+
+import jax
+import numpy as np
+import pytest
+from ase import Atoms
+
+import instar
+from instar.app.potentials import ConfigurationError, build
+from instar.app.structures import Batch, tables
+from instar.core.propagator import propagate_and_fix
+from instar.core.result import as_result_function
+from instar.neighbors import NeighborList
+from instar.potentials import Exclusions, LennardJones, Pair, PotentialError, evaluate
+from instar.potentials.exclusions import pairs_apart
+from potentials.catalog import lj, screened, shifted
+from potentials.states import chain
+
+CUTOFF = 6.0
+ITSELF = instar.lens(lambda state: state)
+LJ = {
+    "type": "lennard_jones",
+    "cutoff": CUTOFF,
+    "truncation": "shift",
+    "mixing": "lorentz_berthelot",
+    "parameters": {"A": {"epsilon": 0.010, "sigma": 2.4}, "B": {"epsilon": 0.016, "sigma": 2.7}},
+}
+DSF = {"type": "cutoff_coulomb", "cutoff": CUTOFF, "method": "dsf", "alpha": 0.2}
+BONDS = {
+    "type": "harmonic_bond",
+    "terms": [{"atoms": [a, a + 1], "k": 0.0, "r0": 1.5} for a in range(3)],
+}
+FACTORS = {"type": "exclusions", "pair": [0, 0.2, 0.5], "coulomb": [0, 0.3, 0.8]}
+
+
+def chains():
+    """Chains of four atoms in cells of every kind, as structures."""
+    rng = np.random.default_rng(3)
+    structures = []
+    for kind in ("cube", "skewed", "left_handed", "tiny", "slab", "open"):
+        m = chain(kind, rng)
+        atoms = Atoms(["X"] * 4, m.positions, cell=m.vectors, pbc=m.periodic)
+        atoms.set_array("labels", np.array(m.labels))
+        atoms.set_initial_charges([0.5, -0.4, 0.3, -0.4])
+        structures.append(atoms)
+    return structures
+
+
+def difference(atoms, i, j):
+    return atoms.get_distance(i, j, mic=bool(atoms.pbc.any()), vector=True)
+
+
+def taken_away(atoms, function, kinds, scales):
+    """What leaves energy, forces and virial when pairs 1-2, 1-3, 1-4 are scaled."""
+    energy, forces, virial = 0.0, np.zeros((4, 3)), np.zeros((3, 3))
+    for i, j in itertools.combinations(range(4), 2):
+        d = difference(atoms, i, j)
+        r = np.linalg.norm(d)
+        u, slope = function(np.array(r), kinds[i], kinds[j])
+        scale = scales[j - i - 1] - 1
+        energy += scale * u
+        forces[i] += scale * slope * d / r
+        forces[j] -= scale * slope * d / r
+        virial -= scale * slope * np.outer(d, d) / r
+    return energy, forces, virial
+
+
+@pytest.mark.parametrize(
+    ("config", "function", "kinds", "scales"),
+    [
+        (LJ, shifted(lj), "labels", FACTORS["pair"]),
+        # The bare interaction is taken away; damping and shifts stay, as for all pairs.
+        (DSF, screened(0.0), "initial_charges", FACTORS["coulomb"]),
+    ],
+    ids=["lennard_jones", "dsf"],
+)
+def test_excluded_pairs_lose_just_their_interaction(config, function, kinds, scales):
+    structures = chains()
+    before = instar.single_point(structures, config)
+    after = instar.single_point(structures, [config, BONDS, FACTORS])
+    for number, atoms in enumerate(structures):
+        values = [v.item() for v in atoms.arrays[kinds]]
+        energy, forces, virial = taken_away(atoms, function, values, scales)
+        size = np.abs(before.forces[number]).max() + np.abs(forces).max()
+        np.testing.assert_allclose(
+            after.energies[number] - before.energies[number], energy, atol=1e-13 * size, rtol=1e-10
+        )
+        np.testing.assert_allclose(
+            after.forces[number] - before.forces[number], forces, atol=1e-12 * size
+        )
+        stress = after.stresses[number] - before.stresses[number]
+        if atoms.cell.rank == 3:
+            volume = atoms.get_volume()
+            np.testing.assert_allclose(-stress * volume, virial, atol=1e-11 * size)
+
+
+def test_single_precision_does_not_drown_in_excluded_pairs():
+    atoms = Atoms("X3", [[0, 0, 0], [0.9, 0, 0], [0.4, 3.4, 0]])
+    atoms.set_array("labels", np.array(["A", "A", "B"]))
+    config = [LJ, {"type": "exclusions", "bonds": [[0, 1]]}]
+    single, double = (instar.single_point(atoms, config, p) for p in ("float32", "float64"))
+    np.testing.assert_allclose(single.energies, double.energies, rtol=1e-5)
+    np.testing.assert_allclose(single.forces[0], double.forces[0], rtol=1e-4, atol=1e-7)
+
+
+def test_the_list_leaves_out_one_image_of_each_pair():
+    structures = [a for a in chains() if a.pbc.any()]
+    batch = Batch.of(structures)
+    bonds = np.concatenate([start + np.array([[0, 1], [1, 2], [2, 3]]) for start in batch.starts])
+    exclusions = Exclusions.from_bonds(bonds, len(batch.positions), (0, 0, 0), (0, 0, 0))
+    with jax.enable_x64(True):
+        particles, systems = tables(batch, np.float64)
+        counts = []
+        for excluded in (None, exclusions.partners):
+            made = NeighborList.of(particles, systems, CUTOFF, excluded=excluded)
+            update = as_result_function(lambda n: n.updated(particles, systems, where=ITSELF))
+            found = propagate_and_fix(update, made)[0]
+            near = np.asarray(found.matrix().neighbors.indices)
+            counts.append([(near == k).sum(1) for k in range(len(near))])
+    everyone, fewer = (np.array(c) for c in counts)
+    expected = np.kron(np.eye(len(structures), dtype=int), 1 - np.eye(4, dtype=int))
+    np.testing.assert_array_equal(everyone - fewer, expected)
+
+
+@pytest.mark.parametrize(
+    ("bonds", "expected"),
+    [
+        ([[0, 1], [1, 2], [2, 3], [3, 4]], [4, 3, 2]),  # a chain of five
+        ([[0, 1], [1, 2], [2, 3], [3, 0]], [4, 2, 0]),  # a ring of four: 1-4 is 1-2 here
+        ([[k, (k + 1) % 6] for k in range(6)], [6, 6, 3]),  # benzene
+        ([[0, 1], [1, 0], [1, 2]], [2, 1, 0]),  # a bond named twice
+        ([], [0, 0, 0]),
+    ],
+)
+def test_pairs_apart_are_counted_once_and_at_their_nearest(bonds, expected):
+    levels = pairs_apart(bonds, 6)
+    assert [len(level) for level in levels] == expected
+    everything = np.concatenate(levels)
+    assert len(np.unique(everything, axis=0)) == len(everything)
+    assert (everything[:, 0] < everything[:, 1]).all()
+
+
+def test_bonds_of_constraints_and_springs_exclude_by_themselves():
+    water = Atoms("OH2", [[0, 0, 0], [0.96, 0, 0], [-0.24, 0.93, 0]], cell=[8] * 3, pbc=True)
+    water.set_initial_charges([-0.8, 0.4, 0.4])
+    charges = {"type": "coulomb", "accuracy": 1e-7}
+    rigid = {"type": "rigid_water", "terms": [{"atoms": [0, 1, 2], "oh": 0.96, "hh": 1.52}]}
+    springs = {
+        "type": "harmonic_bond",
+        "terms": [{"atoms": [0, h], "k": 0.0, "r0": 0.96} for h in (1, 2)],
+    }
+    one, other = (instar.single_point(water, [charges, x]).energies[0] for x in (rigid, springs))
+    assert one == pytest.approx(other, abs=1e-12)
+    assert abs(one) < 0.05  # only its images are left
+    assert instar.single_point(water, charges).energies[0] < -5
+
+
+def test_factors_may_differ_between_structures():
+    structures = [a for a in chains() if a.pbc.all()][:2]
+    first, second = ({**FACTORS, "structures": [k], "pair": [0, 0, f]} for k, f in ((0, 0), (1, 1)))
+    both = instar.single_point(structures, [LJ, BONDS, first, second])
+    for number, entry in enumerate((first, second)):
+        alone = instar.single_point(structures[number], [LJ, BONDS, entry | {"structures": [0]}])
+        np.testing.assert_allclose(both.energies[number], alone.energies[0], rtol=1e-12)
+    with pytest.raises(ConfigurationError, match="structure 0 is given two of them"):
+        instar.single_point(structures, [LJ, BONDS, FACTORS, FACTORS])
+
+
+def test_a_list_that_leaves_out_other_pairs_is_refused():
+    structures = chains()[:1]
+    batch = Batch.of(structures)
+    potential = Pair.of(
+        LennardJones, {x: {"epsilon": 0.01, "sigma": 2.0} for x in "AB"}, CUTOFF, mixing="geometric"
+    )
+    exclusions = Exclusions.of([[0, 1]], 4)
+    with jax.enable_x64(True):
+        particles, systems = tables(batch, np.float64)
+        for potential_of, excluded in (
+            (potential, exclusions.partners),
+            (potential.excluding(exclusions), None),
+        ):
+            neighbors = NeighborList.of(particles, systems, CUTOFF, excluded=excluded)
+            with pytest.raises(PotentialError, match="leaves out other pairs"):
+                evaluate(potential_of, particles, systems, neighbors)
+        others = Exclusions.of([[0, 2]], 4).partners
+        neighbors = NeighborList.of(particles, systems, CUTOFF, excluded=others)
+        result = as_result_function(evaluate)(
+            potential.excluding(exclusions), particles, systems, neighbors
+        )
+        messages = [str(a.exception()) for a in result.failed_assertions]
+        assert any("leaves out other pairs" in message for message in messages)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "message"),
+    [
+        ([[0, 4]], "Excluded pairs are rows 0 … 3 of the particles."),
+        ([[1, 1]], "A particle can't be excluded from itself."),
+        ([[0, 1], [1, 0]], "A pair is excluded twice; name it once."),
+    ],
+)
+def test_pairs_that_make_no_sense_are_refused(pairs, message):
+    with pytest.raises(ValueError, match=message):
+        Exclusions.of(pairs, 4)
+
+
+def test_exclusions_alone_are_no_potential():
+    with pytest.raises(ConfigurationError, match="nothing that they could be excluded from"):
+        build({"type": "exclusions", "bonds": [[0, 1]]})
