@@ -29,6 +29,7 @@ test-reference: $(VENV)/.ready
 
 test-peers: $(VENV)/.ready
 	@tools/peers lammps
+	@tools/peers openmm
 	$(RUN) -m pytest -m peers tests/peers
 
 test-oldest: $(OLDEST)/.ready
@@ -54,6 +55,7 @@ bench: $(VENV)/.ready
 bench-peers: $(VENV)/.ready
 	$(RUN) bench/neighbors.py
 	$(RUN) bench/forces.py
+	$(RUN) bench/coulomb.py
 
 clean:
 	rm -rf $(VENV) $(OLDEST) .venv-peers .pytest_cache .ruff_cache .import_linter_cache .hypothesis

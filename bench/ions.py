@@ -20,7 +20,7 @@ from instar.core.lens import lens
 from instar.core.propagator import propagate_and_fix
 from instar.core.result import as_result_function
 from instar.neighbors import NeighborList
-from instar.potentials import COULOMB_CONSTANT, Ewald, Evaluation, evaluate, ewald
+from instar.potentials import COULOMB_CONSTANT, Evaluation, Ewald, evaluate, ewald
 
 LATTICE, SHAKE, SKIN = 5.64, 0.3, 1.0
 NEIGHBORS = lens(lambda point: point.neighbors, cls=Point)
@@ -93,6 +93,7 @@ def seconds(point: Point, parts: str = "all", repeats: int = 15) -> float:
 def made_for(salt: Salt, accuracy: float, mesh: Mesh | None, **options: Any) -> Point:
     """The state with a sum of that accuracy."""
     system = np.zeros(len(salt.charges), int)
+    options["devices"] = mesh
     return prepared(salt, ewald(salt.charges, system, salt.cell[None], accuracy, **options), mesh)
 
 

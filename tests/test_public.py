@@ -34,11 +34,14 @@ PUBLIC_NAMES = {
     "instar.statefunc.memhint": """MemHint SampleMeta itemsize_of output_elems_per_sample
         output_bytes_per_sample default_leaf_hint broadcast_extra_bytes_for_children
         default_op_hint inflate_for_grad""",
-    "instar": "single_point calculator",
+    "instar": "single_point calculator ase_potential read_topology",
     "instar.geometry": "Cell Rotation",
     "instar.neighbors": "NeighborList NeighborMatrix Sizes brute_force query HasCell",
     "instar.potentials": """Pair LennardJones Buckingham Morse WeeksChandlerAndersen SoftSphere
-        cutoff_coulomb HarmonicTrap UniformField Wall FunctionPotential Sum evaluate""",
+        cutoff_coulomb HarmonicTrap UniformField Wall FunctionPotential Sum evaluate
+        Ewald ewald ewald_with Exclusions HarmonicBond MorseBond HarmonicAngle CosineAngle
+        PeriodicDihedral RyckaertBellemansDihedral HarmonicImproper PeriodicImproper
+        DistanceConstraint RigidWater constraints_of""",
     "instar.statefunc": """Edges Sample StateFunction coordinates velocities constant monomials
         gaussians bessel fourier function pair_sum add multiply concatenate einsum
         linear_combination derivative""",

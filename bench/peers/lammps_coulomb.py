@@ -15,6 +15,7 @@ runs itself under mpirun.
 from __future__ import annotations
 
 import argparse
+import ctypes
 import json
 import os
 import statistics
@@ -92,7 +93,8 @@ mass 1 1.0
     simulation.create_atoms(count, list(range(1, count + 1)), [1] * count, wrapped.ravel().tolist())
     if simulation.get_natoms() != count:
         raise SystemExit("LAMMPS lost ions while they were made.")
-    simulation.numpy.scatter_atoms("q", 1, 1, np.ascontiguousarray(given["charges"], float))
+    charges = (ctypes.c_double * count)(*given["charges"])
+    simulation.scatter_atoms("q", 1, 1, charges)
     if chosen["style"] == "pppm":
         modify = f"kspace_modify diff {chosen['mesh']} order {chosen['order']}"
     else:

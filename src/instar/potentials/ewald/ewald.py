@@ -20,6 +20,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jax.sharding import Mesh as Devices
 
 from instar.core.assertion import runtime_assert
 from instar.core.utils.jax import dataclass, field
@@ -62,6 +63,7 @@ class Ewald(Potential):
     waves: Waves | None
     meshes: tuple[Mesh, ...]
     accuracy: float | None = field(static=True, default=None)
+    devices: Devices | None = field(static=True, default=None)
     excluded: Exclusions | None = None
 
     @property
@@ -212,6 +214,7 @@ def made(
     home: np.ndarray,
     accuracy: float | None,
     numbers: list[np.ndarray] | None = None,
+    devices: Devices | None = None,
 ) -> Ewald:
     """The sum with these settings; ``numbers`` are given waves n of each system."""
     if numbers is None:
@@ -224,7 +227,7 @@ def made(
         if setting.mesh is not None and len(members[system]):
             groups.setdefault((setting.mesh, setting.order), []).append(system)
     meshes = tuple(
-        Mesh.of(systems, [members[s] for s in systems], shape, order)
+        Mesh.of(systems, [members[s] for s in systems], shape, order, devices)
         for (shape, order), systems in groups.items()
     )
     return Ewald(
@@ -233,9 +236,10 @@ def made(
         limit=np.array([s.limit for s in settings]),
         vectors=np.array(vectors, float),
         home=jnp.asarray(home, jnp.int32),
-        waves=Waves.of(numbers, members),
+        waves=Waves.of(numbers, members, devices),
         meshes=meshes,
         accuracy=accuracy,
+        devices=devices,
     )
 
 
@@ -276,7 +280,7 @@ def _renewed(present: Ewald, vectors: np.ndarray, count: np.ndarray, squares: np
         sum(len(m) > 0 for m in members),
         present.accuracy,
     )
-    new = made(settings, vectors, members, home, present.accuracy)
+    new = made(settings, vectors, members, home, present.accuracy, devices=present.devices)
     return new if present.excluded is None else new.excluding(present.excluded)
 
 

@@ -7,6 +7,7 @@ import warnings
 from typing import Any
 
 import numpy as np
+from jax.sharding import Mesh as Devices
 
 from instar.potentials.ewald.accuracy import Content
 from instar.potentials.ewald.ewald import Ewald, made
@@ -28,6 +29,7 @@ def ewald(
     *,
     shortest: int | float = 0.0,
     method: str = "auto",
+    devices: Devices | None = None,
 ) -> Ewald:
     """An Ewald sum whose rms force error is at most ``accuracy``, in units of kₑe²/Å².
 
@@ -45,7 +47,9 @@ def ewald(
         raise PotentialError(f"There is no method {method!r}; there are {', '.join(METHODS)}.")
     given = _Given(charges, system, vectors)
     settings = choose(given.content, given.vectors, accuracy, shortest=shortest, method=method)
-    return made(settings, given.vectors, given.members, given.home, float(accuracy))
+    return made(
+        settings, given.vectors, given.members, given.home, float(accuracy), devices=devices
+    )
 
 
 def ewald_with(

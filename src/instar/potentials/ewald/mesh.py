@@ -15,19 +15,22 @@ from __future__ import annotations
 
 import functools
 import math
+import operator
 
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
+from jax.sharding import Mesh as Devices
 
 from instar.core.utils.jax import dataclass, field
 from instar.geometry import Cell
 from instar.potentials.coulomb import COULOMB_CONSTANT
+from instar.potentials.ewald.devices import divided
 from instar.potentials.ewald.waves import NOBODY, Reciprocal
 
 __all__ = ["Mesh", "fast_size"]
 
-AT_ONCE = 128
+AT_ONCE = 32
 """Particles whose windows are worked on together: they stay in a core's cache."""
 
 
@@ -39,18 +42,25 @@ class Mesh:
     members: Array  # (group, particles) int32: rows of particles, NOBODY where there is none
     shape: tuple[int, int, int] = field(static=True)
     order: int = field(static=True)
+    devices: Devices | None = field(static=True, default=None)
 
     @staticmethod
     def of(
-        systems: list[int], members: list[np.ndarray], shape: tuple[int, int, int], order: int
+        systems: list[int],
+        members: list[np.ndarray],
+        shape: tuple[int, int, int],
+        order: int,
+        devices: Devices | None = None,
     ) -> Mesh:
         """For these systems, with the rows of the particles of each."""
         most = max(len(rows) for rows in members)
-        most += -most % min(AT_ONCE, max(1, most))
+        most += -most % (AT_ONCE * (1 if devices is None else devices.size))
         rows = np.full((len(members), most), NOBODY, np.int32)
         for number, own in enumerate(members):
             rows[number, : len(own)] = own
-        return Mesh(jnp.asarray(np.array(systems, np.int32)), jnp.asarray(rows), shape, order)
+        return Mesh(
+            jnp.asarray(np.array(systems, np.int32)), jnp.asarray(rows), shape, order, devices
+        )
 
     def reciprocal(self, positions: Array, charges: Array, cell: Cell, alpha: Array) -> Reciprocal:
         """Everything that the mesh says about these charges; zero for systems not on it."""
@@ -59,7 +69,7 @@ class Mesh:
         charge = jnp.where(there, charges[rows], 0)
         inverse = cell.inverse[self.systems]
         place = jnp.einsum("gpx,gxk->gpk", positions[rows], inverse, precision="highest")
-        each = functools.partial(_of_one, self.shape, self.order)
+        each = functools.partial(_of_one, self)
         own = (inverse, cell.volume[self.systems], alpha[self.systems])
         energy, potential, slopes, virial = lax.map(lambda one: each(*one), (place, charge, *own))
         forces = jnp.einsum("gpd,gxd->gpx", -slopes, inverse, precision="highest")
@@ -75,8 +85,7 @@ class Mesh:
 
 
 def _of_one(
-    shape: tuple[int, int, int],
-    order: int,
+    mesh: Mesh,
     place: Array,
     charges: Array,
     inverse: Array,
@@ -84,20 +93,21 @@ def _of_one(
     alpha: Array,
 ) -> tuple[Array, Array, Array, Array]:
     """Energy, q φ, ∂U/∂(fractional coordinates) and virial of one system."""
+    shape, order = mesh.shape, mesh.order
     sizes = np.array(shape, place.dtype)
     turned = (place - jnp.floor(lax.stop_gradient(place))) * sizes[None]
     corner = jnp.floor(lax.stop_gradient(turned))
     # Rounding may put a particle at the very end of the cell.
     first = jnp.clip(corner.astype(jnp.int32), 0, np.array(shape, np.int32)[None] - 1)
     splines = _splines(turned - corner, order)
-    spread = _spread(first, splines, charges, shape, order)
+    spread = _spread(first, splines, charges, mesh)
     density = jnp.fft.rfftn(spread)
     influence, k = _influence(shape, order, inverse, volume, alpha)
     often = jnp.asarray(_multiplicity(shape), place.dtype)[None, None]
     each = often * influence * (density.real**2 + density.imag**2)
     answer = lax.complex(influence * density.real, influence * density.imag)
     field = jnp.fft.irfftn(answer, s=shape) * math.prod(shape)
-    potential, slopes = _read(first, splines, field, order)
+    potential, slopes = _read(first, splines, field, mesh)
     virial = _virial(each, k, alpha)
     scale = sizes[None] * charges[:, None]
     return jnp.sum(each) / 2, charges * potential, slopes * scale, virial
@@ -125,29 +135,22 @@ def _splines(fraction: Array, order: int) -> tuple[Array, Array]:
 
 def _in_blocks(array: Array) -> Array:
     """(particles, ...) → (blocks, AT_ONCE, ...)."""
-    width = min(AT_ONCE, array.shape[0])
-    return array.reshape(-1, width, *array.shape[1:])
+    return array.reshape(-1, AT_ONCE, *array.shape[1:])
 
 
-def _spread(
-    first: Array,
-    splines: tuple[Array, Array],
-    charges: Array,
-    shape: tuple[int, int, int],
-    order: int,
-) -> Array:
+def _spread(first: Array, splines: tuple[Array, Array], charges: Array, mesh: Mesh) -> Array:
     """Charges on the mesh."""
-    margin = order - 1
+    shape, margin = mesh.shape, mesh.order - 1
     values = jnp.moveaxis(splines[0], 0, 1)  # (particles, p, 3)
 
-    def block(mesh: Array, one: tuple[Array, Array, Array]) -> tuple[Array, None]:
+    def block(wide: Array, one: tuple[Array, Array, Array]) -> tuple[Array, None]:
         corner, value, charge = one
         x, y, z = (value[..., k] for k in range(3))
         x = x * charge[:, None]
         window = x[:, :, None, None] * (y[:, None, :, None] * z[:, None, None, :])
         numbers = lax.ScatterDimensionNumbers((1, 2, 3), (), (0, 1, 2))
         return lax.scatter_add(
-            mesh,
+            wide,
             corner,
             window,
             numbers,
@@ -156,9 +159,12 @@ def _spread(
             mode="promise_in_bounds",
         ), None
 
-    wide = jnp.zeros(tuple(size + margin for size in shape), charges.dtype)
+    def share(blocks: tuple[Array, Array, Array], empty: Array) -> Array:
+        return lax.scan(block, empty, blocks)[0]
+
+    empty = jnp.zeros(tuple(size + margin for size in shape), charges.dtype)
     blocks = (_in_blocks(first), _in_blocks(values), _in_blocks(charges))
-    wide = lax.scan(block, wide, blocks)[0]
+    wide = divided(share, blocks, empty, mesh.devices, add=True)
     for axis in range(3):
         size = shape[axis]
         head = lax.slice_in_dim(wide, 0, margin, axis=axis)
@@ -170,39 +176,43 @@ def _spread(
 
 
 def _read(
-    first: Array, splines: tuple[Array, Array], field: Array, order: int
+    first: Array, splines: tuple[Array, Array], field: Array, mesh: Mesh
 ) -> tuple[Array, Array]:
     """φ and its slopes along the mesh at each particle."""
-    margin = order - 1
+    margin = mesh.order - 1
     for axis in range(3):
         size = field.shape[axis]
         end = lax.slice_in_dim(field, size - margin, size, axis=axis)
         field = jnp.concatenate([end, field], axis=axis)
-    both = tuple(jnp.moveaxis(a, 0, 1) for a in splines)
-    numbers = lax.GatherDimensionNumbers((1, 2, 3), (), (0, 1, 2))
+    by_particle = (first, *(jnp.moveaxis(a, 0, 1) for a in splines))
+    return divided(_read_share, by_particle, field, mesh.devices, add=False)
 
-    def block(one: tuple[Array, Array, Array]) -> Array:
-        corner, value, slope = one
-        window = lax.gather(
-            field, corner, numbers, (order,) * 3, mode="promise_in_bounds"
-        )  # (particles, p, p, p)
-        x, y, z = (value[..., k] for k in range(3))
-        dx, dy, dz = (slope[..., k] for k in range(3))
-        plane = jnp.sum(window * z[:, None, None], axis=3)
-        tilted = jnp.sum(window * dz[:, None, None], axis=3)
-        line = jnp.sum(plane * y[:, None], axis=2)
-        return jnp.stack(
-            [
-                jnp.sum(line * x, axis=1),
-                jnp.sum(line * dx, axis=1),
-                jnp.sum(jnp.sum(plane * dy[:, None], axis=2) * x, axis=1),
-                jnp.sum(jnp.sum(tilted * y[:, None], axis=2) * x, axis=1),
-            ],
-            axis=1,
-        )
 
-    found = lax.map(block, tuple(_in_blocks(a) for a in (first, *both))).reshape(-1, 4)
-    return found[:, 0], found[:, 1:]
+def _read_share(particles: tuple[Array, Array, Array], field: Array) -> tuple[Array, Array]:
+    """Lines of a window along z are summed for all particles at once, one after the other."""
+    first, *splines = particles
+    value, slope = (jnp.moveaxis(a, 1, 0) for a in splines)
+    order = value.shape[0]
+    _, rows, columns = field.shape
+    corner = (first[:, 0] * rows + first[:, 1]) * columns + first[:, 2]
+    field = field.reshape(-1)
+    z, dz = value[:, :, 2], slope[:, :, 2]
+
+    def line(sums: tuple[Array, ...], number: Array) -> tuple[tuple[Array, ...], None]:
+        along_x, along_y = number // order, number % order
+        start = corner + (along_x * rows + along_y) * columns
+        points = [field.at[start + j].get(mode="promise_in_bounds") for j in range(order)]
+        plain = functools.reduce(operator.add, (z[j] * points[j] for j in range(order)))
+        tilted = functools.reduce(operator.add, (dz[j] * points[j] for j in range(order)))
+        x, dx = value[along_x, :, 0], slope[along_x, :, 0]
+        y, dy = value[along_y, :, 1], slope[along_y, :, 1]
+        parts = (x * y * plain, dx * y * plain, x * dy * plain, x * y * tilted)
+        return tuple(a + b for a, b in zip(sums, parts, strict=True)), None
+
+    zero = jnp.zeros_like(field, shape=corner.shape)
+    lines = jnp.arange(order * order, dtype=jnp.int32)
+    potential, *slopes = lax.scan(line, (zero,) * 4, lines)[0]
+    return potential, jnp.stack(slopes, axis=-1)
 
 
 def _influence(

@@ -17,6 +17,7 @@ not done. Forces and virial,
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import NamedTuple
 
@@ -24,10 +25,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
+from jax.sharding import Mesh as Devices
 
 from instar.core.utils.jax import dataclass, field
 from instar.geometry import Cell
 from instar.potentials.coulomb import COULOMB_CONSTANT
+from instar.potentials.ewald.devices import divided
 
 __all__ = ["SEGMENT", "Reciprocal", "Waves"]
 
@@ -49,10 +52,11 @@ class Waves:
     tile_system: Array  # (tiles,) int32
     work: Array  # (steps, at once, 2) int32: a tile and a block; out of bounds where there is none
     most: tuple[int, int, int] = field(static=True)  # the largest |n| along each axis
+    devices: Devices | None = field(static=True, default=None)
 
     @staticmethod
     def of(
-        numbers: list[np.ndarray], members: list[np.ndarray], at_once: int | None = None
+        numbers: list[np.ndarray], members: list[np.ndarray], devices: Devices | None = None
     ) -> Waves | None:
         """From the n (waves, 3) and the rows of particles of each system; None without any."""
         segments = [_segments(n) for n in numbers]
@@ -75,31 +79,38 @@ class Waves:
             pairs = np.mgrid[0 : len(own), 0 : len(blocks)].reshape(2, -1).T
             work.append(pairs + np.array([first_tile, first_block]))
         pairs = np.concatenate(work)
-        together = at_once or max(1, min(len(pairs), 32768 // (wide * tall)))
-        pairs = _padded(pairs, together, NOBODY).reshape(-1, together, 2)
+        shares = 1 if devices is None else devices.size
+        together = max(1, min(-(-len(pairs) // shares), 32768 // (wide * tall)))
+        pairs = _padded(pairs, together * shares, NOBODY).reshape(-1, together, 2)
         everything = np.concatenate([n for n in numbers if len(n)])
         x, y, z = np.abs(everything).max(axis=0).tolist()
         return Waves(
             *(jnp.asarray(np.array(a), jnp.int32) for a in (start, length, system, tiles, owner)),
             work=jnp.asarray(pairs, jnp.int32),
             most=(x, y, z),
+            devices=devices,
         )
 
     # Sums ---------------------------------------------------------------------------------
 
     def factors(self, positions: Array, charges: Array, cell: Cell) -> Array:
         """S of every wave, (blocks, segments, 2, SEGMENT): real parts, then imaginary ones."""
+        one = jax.vmap(functools.partial(_partial_factors, most=self.most))
+
+        def share(work: Array, shared: tuple[_Tables, Array, Array]) -> Array:
+            tables, start, zero = shared
+
+            def step(total: Array, pairs: Array) -> tuple[Array, None]:
+                tile, block = pairs[:, 0], pairs[:, 1]
+                part = one(_rows(tables, tile), _at(start, block))
+                return total.at[block].add(part, mode="drop"), None
+
+            return lax.scan(jax.checkpoint(step), zero, work)[0]
+
         tables = self._tables(positions, charges, cell)
-
-        def step(total: Array, pairs: Array) -> tuple[Array, None]:
-            tile, block = pairs[:, 0], pairs[:, 1]
-            one = jax.vmap(lambda t, s: _partial_factors(t, s, self.most), (0, 0))
-            there = (tile < self.tiles.shape[0])[:, None, None, None]
-            part = jnp.where(there, one(_rows(tables, tile), _at(self.start, block)), 0)
-            return total.at[block].add(part, mode="drop"), None
-
         zero = jnp.zeros((*self.length.shape, 2, SEGMENT), positions.dtype)
-        total = lax.scan(jax.checkpoint(step), zero, self.work)[0]
+        shared = (tables, self.start, zero)
+        total = divided(share, self.work, shared, self.devices, add=True)
         return jnp.where(self._there()[:, :, None], total, 0)
 
     def reciprocal(self, positions: Array, charges: Array, cell: Cell, alpha: Array) -> Reciprocal:
@@ -179,18 +190,23 @@ class Waves:
         self, positions: Array, charges: Array, cell: Cell, factors: Array, weights: Array
     ) -> tuple[Array, Array]:
         """q φ (eV) and the force (eV/Å) of each particle."""
+        one = jax.vmap(functools.partial(_partial_fields, most=self.most))
+
+        def share(work: Array, shared: tuple[_Tables, Array, Array, Array]) -> Array:
+            tables, start, pull, zero = shared
+
+            def step(total: Array, pairs: Array) -> tuple[Array, None]:
+                tile, block = pairs[:, 0], pairs[:, 1]
+                part = one(_rows(tables, tile), _at(start, block), _at(pull, block))
+                return total.at[tile].add(part, mode="drop"), None
+
+            return lax.scan(jax.checkpoint(step), zero, work)[0]
+
         tables = self._tables(positions, charges, cell)
         pull = 2 * weights[:, :, None] * factors  # (blocks, segments, 2, SEGMENT)
-
-        def step(total: Array, pairs: Array) -> tuple[Array, None]:
-            tile, block = pairs[:, 0], pairs[:, 1]
-            one = jax.vmap(lambda t, s, g: _partial_fields(t, s, g, self.most))
-            there = (block < self.start.shape[0])[:, None, None]
-            part = one(_rows(tables, tile), _at(self.start, block), _at(pull, block))
-            return total.at[tile].add(jnp.where(there, part, 0), mode="drop"), None
-
         zero = jnp.zeros((self.tiles.shape[0], 4, self.tiles.shape[1]), positions.dtype)
-        found = lax.scan(jax.checkpoint(step), zero, self.work)[0]
+        shared = (tables, self.start, pull, zero)
+        found = divided(share, self.work, shared, self.devices, add=True)
         inverse = 2 * math.pi * cell.inverse[self.tile_system]
         forces = jnp.einsum("tdp,txd->tpx", found[:, 1:], inverse, precision="highest")
         columns = jnp.concatenate([jnp.swapaxes(found[:, :1], 1, 2), forces], axis=2)
