@@ -17,7 +17,7 @@ from support import raises
 import instar
 from instar.app.ase_potential import CalculatorError
 from instar.app.potentials import ConfigurationError, build
-from instar.app.structures import Batch, tables
+from instar.app.structures import Batch, StructureError, tables
 from instar.core.lens import bind
 from instar.core.result import as_result_function
 from instar.potentials import PotentialError
@@ -300,3 +300,9 @@ def test_mistakes_in_the_configuration_are_named(config, message):
     with pytest.raises(ConfigurationError) as caught:
         build({"type": "ase", **config})
     assert message in str(caught.value)
+
+
+def test_magnetic_moments_are_refused_rather_than_forgotten():
+    iron = Atoms("Cu2", [[0, 0, 0], [0, 0, 2.2]], magmoms=[2, 2])
+    with pytest.raises(StructureError, match="Structure 0 has magnetic moments"):
+        instar.single_point(iron, instar.ase_potential(EMT()))

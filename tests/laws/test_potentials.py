@@ -24,10 +24,13 @@ def in_ci_and_long(*in_ci):
     return [name if name in in_ci else pytest.param(name, marks=long) for name in CASES]
 
 
-def one_bonded_in_ci(names):
-    """These potentials; of bonds, angles and dihedrals `make test` takes their sum alone."""
+def one_bonded_in_ci(names, *left):
+    """These potentials; of bonds, angles and dihedrals `make test` takes their sum alone.
+
+    It leaves others to `make test-long`, too.
+    """
     long = pytest.mark.long
-    return [pytest.param(n, marks=long) if n in BONDED else n for n in names]
+    return [pytest.param(n, marks=long) if n in (*BONDED, *left) else n for n in names]
 
 
 def kinds_for(name):
@@ -218,7 +221,7 @@ def doubled(m):
 
 
 @pytest.mark.parametrize(
-    "name", one_bonded_in_ci(n for n in CASES if CASES[n].invariant), scope="module"
+    "name", one_bonded_in_ci((n for n in CASES if CASES[n].invariant), "ewald"), scope="module"
 )
 @settings(max_examples=3)
 @given(seed=SEEDS)

@@ -347,3 +347,10 @@ def test_atoms_that_a_structure_lacks_are_an_error():
 def test_bonds_are_known_to_those_who_ask():
     built = build([CONFIGS["harmonic_bond"], CONFIGS["morse_bond"]])
     assert [entry.bonds for entry in built.entries] == [[(0, 1), (2, 1), (2, 3)], [(0, 1), (3, 2)]]
+
+
+def test_an_angle_between_atoms_at_one_place_is_an_error():
+    atoms = Atoms("X3", [[0, 0, 0], [0, 0, 0], [1, 0, 0]])
+    angle = {"type": "harmonic_angle", "terms": [{"atoms": [0, 1, 2], "k": 1.0, "theta0": 2.0}]}
+    with pytest.raises(Exception, match="HarmonicAngle: two particles of term 0 are at the same"):
+        instar.single_point(atoms, angle)

@@ -26,6 +26,8 @@ from instar.potentials import (
 from instar.potentials.evaluation import System
 from instar.potentials.ewald.ewald import _choose_again
 
+BOTH = pytest.mark.parametrize("method", ["ewald", pytest.param("pme", marks=pytest.mark.long)])
+
 
 def coulomb(accuracy=1e-10, **settings):
     return {"type": "coulomb", "accuracy": accuracy, **settings}
@@ -81,7 +83,14 @@ def test_two_charges_of_the_reference():
     np.testing.assert_allclose(found.energies, list(distances.values()), atol=2e-10)
 
 
-RANDOM = [gas(40, False, 1), gas(150, False, 2), gas(40, True, 3), gas(150, True, 4)]
+def very_skewed():
+    atoms = gas(60, False, 5)
+    cell = np.array([[11.0, 0, 0], [9, 10, 0], [8, 8, 10]])
+    atoms.set_cell(cell, scale_atoms=True)
+    return atoms
+
+
+RANDOM = [gas(40, False, 1), gas(150, False, 2), gas(150, True, 4), very_skewed()]
 
 
 @functools.cache
@@ -92,11 +101,11 @@ def converged():
 @pytest.mark.parametrize(
     ("accuracy", "method"),
     [
-        (1e-4, "ewald"),
+        pytest.param(1e-4, "ewald", marks=pytest.mark.long),
         (1e-6, "ewald"),
-        (1e-9, "ewald"),
-        pytest.param(1e-4, "pme", marks=pytest.mark.long),
-        (1e-6, "pme"),
+        pytest.param(1e-9, "ewald", marks=pytest.mark.long),
+        (1e-4, "pme"),
+        pytest.param(1e-6, "pme", marks=pytest.mark.long),
         pytest.param(1e-9, "pme", marks=pytest.mark.long),
     ],
 )
@@ -127,11 +136,24 @@ def test_nothing_depends_on_alpha():
 
 
 def test_a_mesh_equals_waves_to_its_error():
-    mesh, waves = instar.single_point(RANDOM, coulomb(1e-6, method="pme")), converged()
-    np.testing.assert_allclose(mesh.energies, waves.energies, atol=1e-3)
-    np.testing.assert_allclose(mesh.stresses, waves.stresses, atol=1e-6)
+    mesh, waves = instar.single_point(RANDOM, coulomb(1e-4, method="pme")), converged()
+    np.testing.assert_allclose(mesh.energies, waves.energies, rtol=1e-4)
+    np.testing.assert_allclose(mesh.stresses, waves.stresses, atol=1e-4)
     for one, other in zip(mesh.forces, waves.forces, strict=True):
-        np.testing.assert_allclose(one, other, atol=2e-4)
+        np.testing.assert_allclose(one, other, atol=2e-2)
+
+
+@pytest.mark.parametrize(
+    ("precision", "outside", "tolerance"), [("float64", -1e-18, 1e-9), ("float32", -1e-9, 2e-4)]
+)
+def test_a_charge_at_the_very_end_of_the_cell_is_at_its_beginning(precision, outside, tolerance):
+    atoms = gas(20, False, 21)
+    here, there = atoms.copy(), atoms.copy()
+    here.positions[0] = [0.0, 1, 1]
+    there.positions[0] = [outside, 1, 1]
+    config = coulomb(1e-4, method="pme")
+    found = instar.single_point([here, there], config, precision=precision)
+    np.testing.assert_allclose(found.forces[0], found.forces[1], atol=tolerance)
 
 
 def test_a_net_charge_gets_a_background_and_a_warning():
@@ -146,47 +168,46 @@ def test_a_net_charge_gets_a_background_and_a_warning():
     np.testing.assert_allclose(trace, found.energies[0], rtol=1e-8)
 
 
-def test_excluded_pairs_lose_their_bare_interaction_and_nothing_else():
+@BOTH
+def test_excluded_pairs_lose_their_bare_interaction_and_nothing_else(method):
     atoms = gas(9, True, 9)
     atoms.positions[1] = atoms.positions[0] + [0.5, 0.6, -0.4]
     atoms.positions[2] = atoms.positions[1] + [0.4, -0.6, 0.5]
     atoms.positions[1] += atoms.cell.array[0] - 2 * atoms.cell.array[2]  # anywhere
     pairs, factors = [[0, 1], [2, 1], [0, 2]], [0.0, 0.25, 0.5]
     exclusions = Exclusions.of(pairs, 9, coulomb_factor=factors)
-    for method in ("ewald", "pme"):
-        whole = ewald(
-            atoms.get_initial_charges(),
-            np.zeros(9, int),
-            atoms.cell.array[None],
-            1e-9,
-            method=method,
-        )
-        before = instar.single_point(atoms, whole)
-        after = instar.single_point(atoms, whole.excluding(exclusions))
-        energy, forces, virial = 0.0, np.zeros((9, 3)), np.zeros((3, 3))
-        for (i, j), factor in zip(pairs, factors, strict=True):
-            d = atoms.get_distance(i, j, mic=True, vector=True)
-            r = np.linalg.norm(d)
-            q = (1 - factor) * COULOMB_CONSTANT * np.prod(atoms.get_initial_charges()[[i, j]])
-            energy -= q / r
-            forces[i] += q * d / r**3
-            forces[j] -= q * d / r**3
-            virial -= q * np.outer(d, d) / r**3
-        # Two cutoffs, one for pairs and one for clouds, leave erfc(αR)/R between them.
-        np.testing.assert_allclose(after.energies - before.energies, energy, atol=1e-11)
-        np.testing.assert_allclose(after.forces[0] - before.forces[0], forces, atol=1e-10)
-        stress = (after.stresses[0] - before.stresses[0]) * atoms.get_volume()
-        np.testing.assert_allclose(-stress, virial, atol=1e-9)
+    whole = ewald(
+        atoms.get_initial_charges(),
+        np.zeros(9, int),
+        atoms.cell.array[None],
+        1e-9,
+        method=method,
+    )
+    before = instar.single_point(atoms, whole)
+    after = instar.single_point(atoms, whole.excluding(exclusions))
+    energy, forces, virial = 0.0, np.zeros((9, 3)), np.zeros((3, 3))
+    for (i, j), factor in zip(pairs, factors, strict=True):
+        d = atoms.get_distance(i, j, mic=True, vector=True)
+        r = np.linalg.norm(d)
+        q = (1 - factor) * COULOMB_CONSTANT * np.prod(atoms.get_initial_charges()[[i, j]])
+        energy -= q / r
+        forces[i] += q * d / r**3
+        forces[j] -= q * d / r**3
+        virial -= q * np.outer(d, d) / r**3
+    # Two cutoffs, one for pairs and one for clouds, leave erfc(αR)/R between them.
+    np.testing.assert_allclose(after.energies - before.energies, energy, atol=1e-11)
+    np.testing.assert_allclose(after.forces[0] - before.forces[0], forces, atol=1e-10)
+    stress = (after.stresses[0] - before.stresses[0]) * atoms.get_volume()
+    np.testing.assert_allclose(-stress, virial, atol=1e-9)
 
 
 def test_systems_of_any_mix_are_as_if_alone():
     structures = [gas(30, True, 10), Atoms("Ar", cell=[5] * 3, pbc=True), gas(300, False, 11)]
     structures[1].set_initial_charges([0.0])
     together = instar.single_point(structures, coulomb(1e-6))
-    for number in (0, 2):
-        alone = instar.single_point(structures[number], coulomb(1e-6))
-        np.testing.assert_allclose(alone.energies[0], together.energies[number], rtol=1e-12)
-        np.testing.assert_allclose(alone.forces[0], together.forces[number], atol=1e-11)
+    alone = instar.single_point(structures[0], coulomb(1e-6))
+    np.testing.assert_allclose(alone.energies[0], together.energies[0], rtol=1e-12)
+    np.testing.assert_allclose(alone.forces[0], together.forces[0], atol=1e-11)
     assert together.energies[1] == 0
 
 
@@ -196,18 +217,16 @@ def test_charges_come_by_label_too():
     np.testing.assert_allclose(found.energies[0], -8.9235144019, atol=1e-7)
 
 
-def test_single_precision_keeps_what_it_promises_and_refuses_more():
-    structures = [gas(100, True, 12)]
-    exact = instar.single_point(structures, coulomb(1e-10))
-    for method in ("ewald", "pme"):
-        config = coulomb(1e-5, method=method)
-        found = instar.single_point(structures, config, precision="float32")
-        difference = (found.forces[0] - exact.forces[0]) / COULOMB_CONSTANT
+@pytest.mark.parametrize("method", ["pme", pytest.param("ewald", marks=pytest.mark.long)])
+def test_single_precision_keeps_what_it_promises_and_refuses_more(method):
+    found = instar.single_point(RANDOM, coulomb(1e-5, method=method), precision="float32")
+    for forces, exact in zip(found.forces, converged().forces, strict=True):
+        difference = (forces - exact) / COULOMB_CONSTANT
         # Relative to the largest forces, which close charges have, it is rounding.
-        scale = np.abs(exact.forces[0]).max() / COULOMB_CONSTANT
+        scale = np.abs(exact).max() / COULOMB_CONSTANT
         assert np.sqrt(np.mean(np.sum(difference**2, axis=1))) <= 1e-5 + 2e-6 * scale
     with pytest.raises(PotentialError, match="Single precision can't keep forces accurate"):
-        instar.single_point(structures, coulomb(1e-8), precision="float32")
+        instar.single_point(RANDOM, coulomb(1e-8), precision="float32")
 
 
 # Cells that change ----------------------------------------------------------------------------
@@ -245,7 +264,7 @@ def test_waves_follow_a_cell_until_the_accuracy_would_be_broken(caplog):
     np.testing.assert_allclose(energy, exact.energies[0], rtol=1e-5)
 
 
-@pytest.mark.parametrize("method", ["ewald", "pme"])
+@BOTH
 def test_energies_do_not_jump_while_a_cell_changes(method):
     """The second difference of U along a smooth path has no kinks of the size of a wave's U."""
     atoms = gas(20, True, 14)
@@ -260,7 +279,8 @@ def test_energies_do_not_jump_while_a_cell_changes(method):
 
 
 def test_a_repair_without_the_potential_in_the_state_changes_nothing():
-    assert _choose_again({"a": 1.0}, (np.eye(3)[None], [1.0], [1.0])) == {"a": 1.0}
+    found = (np.ones(1), np.eye(3)[None], np.ones(1), np.ones(1))
+    assert _choose_again({"a": 1.0}, found) == {"a": 1.0}
 
 
 # Structure factors ------------------------------------------------------------------------------
@@ -279,14 +299,15 @@ def test_structure_factors_follow_a_move_of_few_particles():
         positions, charges = particles.data.positions, particles.data.charges
         rows = jnp.array([[0, 3], [12, 30]])  # two particles of each system
         moved = positions.at[rows].add(0.7)
-        before = waves.factors(positions, charges, cell)
-        old = waves.factors_of(positions[rows], charges[rows], cell)
-        new = waves.factors_of(moved[rows], charges[rows], cell)
-        after = waves.factors(moved, charges, cell)
+        factors, factors_of = jax.jit(waves.factors), jax.jit(waves.factors_of)
+        before, after = (factors(p, charges, cell) for p in (positions, moved))
+        old, new = (factors_of(p[rows], charges[rows], cell) for p in (positions, moved))
         np.testing.assert_allclose(before - old + new, after, atol=1e-12)
         system = System.of(particles, systems)
-        whole = jax.tree.map(jnp.asarray, potential).reciprocal(moved, charges, system)
-        np.testing.assert_allclose(waves.energy(after, cell, alpha), whole.energy, rtol=1e-12)
+        ready = jax.tree.map(jnp.asarray, potential)
+        whole = jax.jit(lambda x: ready.reciprocal(x, charges, system).energy)(moved)
+        found = jax.jit(waves.energy)(after, cell, alpha)
+        np.testing.assert_allclose(found, whole, rtol=1e-12)
 
 
 @pytest.mark.parametrize("method", ["ewald", "pme"])
@@ -309,27 +330,25 @@ def test_work_that_is_divided_among_devices_gives_the_same(method):
             np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
 
 
-def test_energies_are_differentiable_twice():
-    atoms = gas(6, True, 17)
-    batch = Batch.of([atoms])
+@BOTH
+def test_energies_are_differentiable_twice(method):
+    batch = Batch.of([gas(6, True, 17)])
     with jax.enable_x64(True):
         particles, systems = tables(batch, np.float64)
         cell, charges = systems.data.cell, particles.data.charges
-        for method in ("ewald", "pme"):
-            potential = ewald(batch.charges, batch.system, batch.vectors, 1e-4, method=method)
-            part = potential.waves or potential.meshes[0]
-            alpha = jnp.asarray(potential.alpha)
+        potential = ewald(batch.charges, batch.system, batch.vectors, 1e-3, method=method)
+        part = potential.waves or potential.meshes[0]
 
-            def along(step, part=part, alpha=alpha):
-                moved = particles.data.positions.at[0, 0].add(step)
-                found = part.reciprocal(moved, charges, cell, alpha)
-                return found.energy[0], found.forces[0, 0]
+        @jax.jit
+        def along(step):
+            moved = particles.data.positions.at[0, 0].add(step)
+            found = part.reciprocal(moved, charges, cell, jnp.asarray(potential.alpha))
+            return found.energy[0], found.forces[0, 0]
 
-            slope = jax.grad(lambda s: along(s)[0])(0.0)
-            curvature = jax.grad(lambda s: along(s)[1])(0.0)
-            np.testing.assert_allclose(slope, -along(0.0)[1], rtol=1e-9)
-            difference = (along(1e-5)[1] - along(-1e-5)[1]) / 2e-5
-            np.testing.assert_allclose(curvature, difference, rtol=1e-6)
+        slope, curvature = jax.jit(jax.jacrev(along))(0.0)
+        np.testing.assert_allclose(slope, -along(0.0)[1], rtol=1e-9)
+        difference = (along(1e-5)[1] - along(-1e-5)[1]) / 2e-5
+        np.testing.assert_allclose(curvature, difference, rtol=1e-6)
 
 
 # Errors -----------------------------------------------------------------------------------------
@@ -343,13 +362,21 @@ def test_open_structures_are_refused():
 
 
 def test_particles_that_it_was_not_made_for_are_refused():
-    one, other = gas(8, False, 18), gas(8, False, 18)
-    charges = one.get_initial_charges()
+    atoms = gas(8, False, 18)
+    charges = atoms.get_initial_charges()
     charges[4] += charges[3]
     charges[3] = 0
-    potential = ewald(charges, np.zeros(8, int), one.cell.array[None], 1e-4)
-    with pytest.raises(Exception, match="not made for particle 3 with a charge"):
-        instar.single_point(other, potential)
+    potential = ewald(charges, np.zeros(8, int), atoms.cell.array[None], 1e-4)
+    (failed,) = failed_checks(potential, atoms)
+    assert "not made for particle 3 with a charge" in str(failed.exception())
+
+
+def failed_checks(potential, atoms):
+    with jax.enable_x64(True):
+        particles, systems = tables(Batch.of([atoms]), np.float64)
+        check = as_result_function(lambda p, s: p._check(s))
+        result = check(jax.tree.map(jnp.asarray, potential), System.of(particles, systems))
+        return result.failed_assertions
 
 
 @pytest.mark.parametrize(
@@ -386,11 +413,8 @@ def test_settings_out_of_range_are_refused():
 
 def test_a_promise_that_no_longer_holds_is_a_failed_check_with_a_repair():
     atoms = gas(30, False, 19)
-    potential = ewald(atoms.get_initial_charges(), np.zeros(30, int), atoms.cell.array[None], 1e-6)
-    with jax.enable_x64(True):
-        particles, systems = tables(Batch.of([expanded(atoms, 1.3)]), np.float64)
-        check = as_result_function(lambda p, s: p._check(s))
-        result = check(jax.tree.map(jnp.asarray, potential), System.of(particles, systems))
-        (failed,) = result.failed_assertions
-        assert failed.fix_fn is not None
-        assert "more than the 1e-06 that were asked for" in str(failed.exception())
+    charges = atoms.get_initial_charges()
+    potential = ewald(charges, np.zeros(30, int), atoms.cell.array[None], 1e-6)
+    (failed,) = failed_checks(potential, expanded(atoms, 1.3))
+    assert failed.fix_fn is not None
+    assert "more than the 1e-06 that were asked for" in str(failed.exception())

@@ -8,12 +8,20 @@ import pytest
 from ase import Atoms
 
 import instar
+from instar.app.models.exclusions import exclusions_of
 from instar.app.potentials import ConfigurationError, build
 from instar.app.structures import Batch, tables
 from instar.core.propagator import propagate_and_fix
 from instar.core.result import as_result_function
 from instar.neighbors import NeighborList
-from instar.potentials import Exclusions, LennardJones, Pair, PotentialError, evaluate
+from instar.potentials import (
+    Exclusions,
+    LennardJones,
+    Pair,
+    PotentialError,
+    ScreenedCoulomb,
+    evaluate,
+)
 from instar.potentials.exclusions import pairs_apart
 from potentials.catalog import lj, screened, shifted
 from potentials.states import chain
@@ -105,6 +113,11 @@ def test_single_precision_does_not_drown_in_excluded_pairs():
     np.testing.assert_allclose(single.forces[0], double.forces[0], rtol=1e-4, atol=1e-7)
 
 
+@jax.jit
+def _updated(neighbors, particles, systems):
+    return as_result_function(lambda n: n.updated(particles, systems, where=ITSELF))(neighbors)
+
+
 def test_the_list_leaves_out_one_image_of_each_pair():
     structures = [a for a in chains() if a.pbc.any()]
     batch = Batch.of(structures)
@@ -115,8 +128,7 @@ def test_the_list_leaves_out_one_image_of_each_pair():
         counts = []
         for excluded in (None, exclusions.partners):
             made = NeighborList.of(particles, systems, CUTOFF, excluded=excluded)
-            update = as_result_function(lambda n: n.updated(particles, systems, where=ITSELF))
-            found = propagate_and_fix(update, made)[0]
+            found = propagate_and_fix(lambda n: _updated(n, particles, systems), made)[0]
             near = np.asarray(found.matrix().neighbors.indices)
             counts.append([(near == k).sum(1) for k in range(len(near))])
     everyone, fewer = (np.array(c) for c in counts)
@@ -142,30 +154,65 @@ def test_pairs_apart_are_counted_once_and_at_their_nearest(bonds, expected):
     assert (everything[:, 0] < everything[:, 1]).all()
 
 
-def test_bonds_of_constraints_and_springs_exclude_by_themselves():
+def test_an_excluded_pair_that_crosses_half_the_cell_has_no_memory():
+    atoms = Atoms("X3", [[0, 0, 0], [4.4, 0, 0], [2, 4, 4.0]], cell=[9] * 3, pbc=True)
+    atoms.set_array("labels", np.array(["A", "A", "B"]))
+    config = [LJ, {"type": "exclusions", "bonds": [[0, 1]]}]
+    atoms.calc = instar.calculator(config, skin=1.0)
+    atoms.get_potential_energy()
+    atoms.positions[1, 0] = 4.6
+    fresh = instar.single_point(atoms, config)
+    np.testing.assert_allclose(atoms.get_potential_energy(), fresh.energies[0], rtol=1e-12)
+    np.testing.assert_allclose(atoms.get_forces(), fresh.forces[0], atol=1e-13)
+
+
+def test_a_switched_coulomb_interaction_refuses_exclusions():
+    formula = ScreenedCoulomb(np.float64(0.0))
+    pair = Pair(formula, np.float64(6), np.float64(4), truncation="switch", strength="charges")
+    with pytest.raises(PotentialError, match="knows no excluded pairs"):
+        pair.excluding(Exclusions.of([[0, 1]], 2))
+
+
+WATER = {"type": "rigid_water", "terms": [{"atoms": [0, 1, 2], "oh": 0.96, "hh": 1.52}]}
+
+
+def test_a_water_sees_only_its_images():
     water = Atoms("OH2", [[0, 0, 0], [0.96, 0, 0], [-0.24, 0.93, 0]], cell=[8] * 3, pbc=True)
     water.set_initial_charges([-0.8, 0.4, 0.4])
-    charges = {"type": "coulomb", "accuracy": 1e-7}
-    rigid = {"type": "rigid_water", "terms": [{"atoms": [0, 1, 2], "oh": 0.96, "hh": 1.52}]}
+    found = instar.single_point(water, [{"type": "coulomb", "accuracy": 1e-7}, WATER])
+    assert abs(found.energies[0]) < 0.05  # with itself it would be −14 eV
+
+
+def excluded(structures, *entries):
+    """Pairs with both factors, as they follow from a configuration."""
+    exclusions = exclusions_of(build(list(entries)).entries, Batch.of(structures))
+    assert exclusions is not None
+    pairs = np.asarray(exclusions.pairs.indices).tolist()
+    factors = zip(exclusions.pair_factor.tolist(), exclusions.coulomb_factor.tolist(), strict=True)
+    return {tuple(pair): factor for pair, factor in zip(pairs, factors, strict=True)}
+
+
+def test_bonds_of_constraints_and_springs_exclude_by_themselves():
     springs = {
         "type": "harmonic_bond",
         "terms": [{"atoms": [0, h], "k": 0.0, "r0": 0.96} for h in (1, 2)],
     }
-    one, other = (instar.single_point(water, [charges, x]).energies[0] for x in (rigid, springs))
-    assert one == pytest.approx(other, abs=1e-12)
-    assert abs(one) < 0.05  # only its images are left
-    assert instar.single_point(water, charges).energies[0] < -5
+    none = (0.0, 0.0)
+    for entry in (WATER, springs):
+        assert excluded([Atoms("OH2")], entry) == {(0, 1): none, (0, 2): none, (1, 2): none}
 
 
 def test_factors_may_differ_between_structures():
-    structures = [a for a in chains() if a.pbc.all()][:2]
+    structures = [Atoms("X4"), Atoms("X4")]
     first, second = ({**FACTORS, "structures": [k], "pair": [0, 0, f]} for k, f in ((0, 0), (1, 1)))
-    both = instar.single_point(structures, [LJ, BONDS, first, second])
-    for number, entry in enumerate((first, second)):
-        alone = instar.single_point(structures[number], [LJ, BONDS, entry | {"structures": [0]}])
-        np.testing.assert_allclose(both.energies[number], alone.energies[0], rtol=1e-12)
+    found = excluded(structures, LJ, BONDS, first, second)
+    assert found[0, 3] == (0.0, 0.8)
+    assert found[4, 7] == (1.0, 0.8)
+    assert found[4, 6] == (0.0, 0.3)
+    plain = excluded(structures, LJ, BONDS, {"type": "exclusions"})
+    assert (0, 3) not in plain  # a factor of one excludes nothing
     with pytest.raises(ConfigurationError, match="structure 0 is given two of them"):
-        instar.single_point(structures, [LJ, BONDS, FACTORS, FACTORS])
+        excluded(structures, LJ, BONDS, FACTORS, FACTORS)
 
 
 def test_a_list_that_leaves_out_other_pairs_is_refused():
@@ -204,6 +251,17 @@ def test_a_list_that_leaves_out_other_pairs_is_refused():
 def test_pairs_that_make_no_sense_are_refused(pairs, message):
     with pytest.raises(ValueError, match=message):
         Exclusions.of(pairs, 4)
+
+
+def test_exclusions_of_nothing_are_a_mistake():
+    angle = {"type": "harmonic_angle", "terms": [{"atoms": [0, 1, 2], "k": 1, "theta0": 2}]}
+    with pytest.raises(ConfigurationError, match="nothing is bonded, so nothing would be excluded"):
+        build([LJ, angle, FACTORS])
+
+
+def test_charges_interact_once():
+    with pytest.raises(ConfigurationError, match="Charges would interact twice"):
+        build([DSF, {"type": "coulomb"}])
 
 
 def test_exclusions_alone_are_no_potential():

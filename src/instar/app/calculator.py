@@ -18,7 +18,6 @@ from instar.app.point import Point, check_precision, computed, prepared
 from instar.app.potentials import build
 from instar.app.single_point import check_species
 from instar.app.structures import labels_of
-from instar.core.lens import bind
 
 __all__ = ["InstarCalculator", "calculator"]
 
@@ -87,23 +86,8 @@ class InstarCalculator(Calculator):
         return changes
 
     def _prepared(self, atoms: Atoms) -> Point:
-        """Atoms with the neighbor list of the last call, if it was for as many."""
+        """Atoms with the potential and the list of the last call, if it was for such atoms."""
         old, self._point = self._point, None  # an error on the way leaves nothing behind
-        fresh = prepared([atoms], self._built, self._precision, self._skin)
-        check_species([atoms], fresh.potential, self._built.charges)
-        if old is None or not _serves(old, fresh):
-            return fresh
-        # An Ewald sum stays as it was chosen as long as it is accurate: energies do not jump.
-        kept = bind(fresh, lambda p: p.potential).set(old.potential)
-        return bind(kept, lambda p: p.neighbors).set(old.neighbors)
-
-
-def _serves(old: Point, fresh: Point) -> bool:
-    """Whether what was made for other atoms will do: as many, with the same labels and charges."""
-    before, now = (point.particles.data for point in (old, fresh))
-    return (
-        len(old.particles) == len(fresh.particles)
-        and before.labels.vocabulary is now.labels.vocabulary
-        and np.array_equal(before.labels.indices, now.labels.indices)
-        and np.array_equal(before.charges, now.charges)
-    )
+        point = prepared([atoms], self._built, self._precision, self._skin, old)
+        check_species([atoms], point.potential, self._built.charges)
+        return point

@@ -40,15 +40,40 @@ class Point:
 NEIGHBORS = lens(lambda point: point.neighbors, cls=Point)
 
 
-def prepared(structures: Sequence[Any], built: Built, precision: str, skin: float = 0.0) -> Point:
-    """Structures as tables, with an empty neighbor list; call under ``jax.enable_x64``."""
+def prepared(
+    structures: Sequence[Any],
+    built: Built,
+    precision: str,
+    skin: float = 0.0,
+    old: Point | None = None,
+) -> Point:
+    """Structures as tables, with an empty neighbor list; call under ``jax.enable_x64``.
+
+    An ``old`` point gives its potential and its list if it was for the same particles, wherever
+    they were: an Ewald sum stays as it was chosen, so that energies do not jump.
+    """
     check_precision(precision)
     dtype = DTYPES[precision]
     batch = Batch.of(structures, built.charges)
+    particles, systems = tables(batch, dtype)
+    if old is not None and _serves(old, particles, systems):
+        return Point(old.potential, particles, systems, old.neighbors)
     potential = built.potential(batch)
     _check_precision(potential, dtype)
-    particles, systems = tables(batch, dtype)
     return Point(potential, particles, systems, _list_for(potential, particles, systems, skin))
+
+
+def _serves(old: Point, particles: Any, systems: Any) -> bool:
+    """Whether there are as many particles, with the same labels, charges and periodic axes."""
+    before, now = old.particles.data, particles.data
+    return (
+        len(old.particles) == len(particles)
+        and before.labels.vocabulary is now.labels.vocabulary
+        and np.array_equal(before.labels.indices, now.labels.indices)
+        and np.array_equal(before.charges, now.charges)
+        and np.array_equal(before.system.indices, now.system.indices)
+        and np.array_equal(old.systems.data.cell.periodic, systems.data.cell.periodic)
+    )
 
 
 def _list_for(potential: Potential, particles: Any, systems: Any, skin: float) -> Any:

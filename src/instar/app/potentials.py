@@ -103,6 +103,8 @@ def _summed(entries: tuple[Any, ...], batch: Batch) -> Potential:
     parts = [entry.build(batch) for entry in fixed]
     reaches = [float(np.max(part.reach)) for part in parts if part.reach is not None]
     charged = [entry for entry in entries if isinstance(entry, CoulombConfig)]
+    if len(charged) + sum(isinstance(entry, CutoffCoulombConfig) for entry in entries) > 1:
+        raise ConfigurationError("Charges would interact twice: give one coulomb entry.")
     parts += [entry.build(batch, max(reaches, default=0.0)) for entry in charged]
     if not parts:
         raise ConfigurationError("exclusions: there is nothing that they could be excluded from.")

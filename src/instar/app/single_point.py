@@ -10,6 +10,7 @@ import jax
 import numpy as np
 from ase import Atoms
 
+from instar.app.ase_potential import AsePotential
 from instar.app.point import computed, prepared
 from instar.app.potentials import build
 from instar.app.structures import StructureError, labels_of
@@ -63,7 +64,13 @@ def check_species(
     charged = any(
         isinstance(p, Ewald) or getattr(p, "strength", None) == "charges" for p in _parts(potential)
     )
+    called = any(isinstance(part, AsePotential) for part in potential.terms())
     for number, atoms in enumerate(structures):
+        if called and atoms.get_initial_magnetic_moments().any():
+            raise StructureError(
+                f"Structure {number} has magnetic moments, which ASE calculators are not told "
+                "from here.\nRemove them, or call the calculator by itself."
+            )
         if charged and charges is None and len(atoms) and not atoms.has("initial_charges"):
             raise StructureError(
                 f"Structure {number} has no charges, but the potential needs them.\n"

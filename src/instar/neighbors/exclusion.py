@@ -10,7 +10,7 @@ from instar.geometry import Cell
 from instar.neighbors.grid import Grid
 from instar.neighbors.images import Wrapped
 
-__all__ = ["excluded_rows", "without"]
+__all__ = ["are_close", "excluded_rows", "without"]
 
 
 def excluded_rows(
@@ -36,6 +36,30 @@ def excluded_rows(
 
     steps = jnp.swapaxes(lax.map(step, partner.T), 0, 1)
     return jnp.where(there, grid.row_of(partner, steps), 0)
+
+
+def are_close(
+    excluded: Array | None, wrapped: Wrapped, positions: Array, cell: Cell, margin: Array
+) -> Array:
+    """Whether excluded partners are so near that the nearest image stays the same.
+
+    That is so while their distance and a ``margin`` (systems,), by which it may grow (Å), are
+    within what the cell allows.
+    """
+    if excluded is None:
+        return jnp.ones((), bool)
+    there = (excluded >= 0) & (excluded < positions.shape[0])
+    partner = jnp.where(there, excluded, 0)
+    there &= wrapped.there[:, None] & wrapped.there[partner]
+    cells: Cell = jax.tree.map(lambda column: column[wrapped.system], cell)
+    limit = jnp.maximum(cells.exact_within - margin[wrapped.system], 0) ** 2
+
+    def close(one: tuple[Array, Array]) -> Array:
+        partner, there = one
+        nearest = cells.minimum_image(positions[partner] - positions)
+        return jnp.all(~there | (jnp.sum(nearest**2, axis=1) <= limit))
+
+    return jnp.all(lax.map(close, (partner.T, there.T)))
 
 
 def without(rows: Array, left_out: Array) -> Array:

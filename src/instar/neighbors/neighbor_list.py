@@ -30,7 +30,7 @@ from instar.core.typing import HasPositions, HasSystem, ParticleId, SystemId
 from instar.core.utils.jax import dataclass, field
 from instar.geometry import Cell
 from instar.neighbors.blocks import block_shape, over_blocks
-from instar.neighbors.exclusion import excluded_rows, without
+from instar.neighbors.exclusion import are_close, excluded_rows, without
 from instar.neighbors.grid import Grid, grid_of
 from instar.neighbors.images import FAR, Images, Wrapped, wrap
 from instar.neighbors.search import WORD, Found, Points, Room, search
@@ -88,6 +88,7 @@ class NeighborList:
     subdivision: int = field(static=True)
     mesh: Mesh | None = field(static=True, default=None)
     excluded: Array | None = None  # (particles, room) int32: rows; out of bounds for none
+    settled: Array | None = None  # whether the images left out are certain while the list holds
 
     # Making -------------------------------------------------------------------------------
 
@@ -136,6 +137,7 @@ class NeighborList:
             subdivision=sizes.subdivision,
             mesh=mesh,
             excluded=excluded,
+            settled=jnp.ones((), bool),
         )
 
     # Keeping up to date -------------------------------------------------------------------
@@ -163,6 +165,9 @@ class NeighborList:
         moved = jnp.sum((positions - self.positions - carried) ** 2, axis=1)
         there = (system >= 0) & (system < self.cutoff.shape[0])
         others = jnp.any(system != self.system) | jnp.any(cell.periodic != self.periodic)
+        if self.excluded is not None and self.settled is not None:  # images in doubt: the list holds for these positions only
+            same = jnp.all(jnp.where(there, moved, 0) == 0) & jnp.all(strain == 0)
+            others |= ~(self.settled | same)
         # Not "moved > limit": a position that is no number is stale, too.
         return others | jnp.any(there & ~(moved <= limit))
 
@@ -224,6 +229,9 @@ class NeighborList:
         room = Room(self.slots.shape[1], self.words, self.subdivision)
 
         left_out = excluded_rows(self.excluded, grid, wrapped, positions, cell)
+        # While the list holds, a distance grows by the skin at most, a height shrinks by its part.
+        margin = self.skin + cell.exact_within * self.skin / jnp.where(reach > 0, reach, 1)
+        settled = are_close(self.excluded, wrapped, positions, cell, margin)
 
         def find(rows: Array, shared: tuple[Grid, Wrapped, Cell, Array, Array | None]) -> Found:
             grid, wrapped, cell, reach, left_out = shared
@@ -251,6 +259,7 @@ class NeighborList:
             system=system,
             vectors=cell.vectors,
             periodic=cell.periodic,
+            settled=settled,
         )
         return new, needs
 

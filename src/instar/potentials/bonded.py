@@ -59,6 +59,7 @@ class Bonded(Potential):
             return Evaluation()
         rows, used, owner = self._rows(system)
         edges = _edges(rows, used, system, self.EDGES)
+        _check_apart(edges, used, type(self).__name__)
         formula = self._only(used)
 
         def energies_of(edges: Array) -> Array:
@@ -184,6 +185,18 @@ def _edges(rows: Array, used: Array, system: System, edges: tuple[tuple[int, int
         for (a, b), unit in zip(edges, harmless, strict=True)
     ]
     return jnp.stack(found)
+
+
+def _check_apart(edges: Array, used: Array, name: str) -> None:
+    """Angles have no value where two of their particles are at the same place."""
+    if edges.shape[0] == 1:
+        return
+    empty = used & jnp.any(jnp.all(edges == 0, axis=-1), axis=0)
+    runtime_assert(
+        ~jnp.any(empty),
+        f"{name}: two particles of term " + "{term} are at the same place, so it has no angle.",
+        fmt_args={"term": jnp.argmax(empty)},
+    )
 
 
 def _virial(edges: Array, pulls: Array | None) -> Array:

@@ -27,7 +27,9 @@ def angle(first: Array, second: Array) -> Array:
 
     θ = atan2(|a × b|, a·b)
     """
-    return jnp.arctan2(length(jnp.cross(first, second)), _dot(first, second))
+    across, along = length(jnp.cross(first, second)), _dot(first, second)
+    there = (across > 0) | (along != 0)
+    return jnp.arctan2(across, jnp.where(there, along, 1))
 
 
 def cosine(first: Array, second: Array) -> Array:
@@ -35,7 +37,8 @@ def cosine(first: Array, second: Array) -> Array:
 
     cos θ = a·b / |a||b|
     """
-    return _dot(first, second) / (length(first) * length(second))
+    size = length(first) * length(second)
+    return jnp.where(size > 0, _dot(first, second) / jnp.where(size > 0, size, 1), 1)
 
 
 def dihedral(first: Array, second: Array, third: Array) -> Array:

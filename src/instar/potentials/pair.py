@@ -73,6 +73,12 @@ class Pair(Potential):
             )
         if self.truncation == "tail" and self.strength is not None:
             raise PotentialError(f"There is no tail for pairs scaled by {self.strength}.")
+        charged = isinstance(self.formula, ScreenedCoulomb)
+        if self.truncation == "switch" and charged and self.excluded is not None:
+            raise PotentialError(
+                "A Coulomb interaction that is switched off knows no excluded pairs.\n"
+                "Choose another truncation, such as force_shift, or an Ewald sum."
+            )
         self._check_lengths()
 
     def _check_lengths(self) -> None:

@@ -34,6 +34,11 @@ def exclusions_of(entries: Sequence[Any], batch: Batch) -> Exclusions | None:
     """What all entries together exclude; None if nothing is bonded."""
     given = [entry for entry in entries if isinstance(entry, ExclusionsConfig)]
     bonded = [entry for entry in entries if getattr(entry, "bonds", ())]
+    if not bonded and given:
+        raise ConfigurationError(
+            "exclusions: nothing is bonded, so nothing would be excluded.\n"
+            "Give the bonds: bonds: [[0, 1], ...], or terms of a bond."
+        )
     if not bonded:
         return None
     bonds = np.concatenate([e.placed(batch, e.bonds, 2).indices for e in bonded])

@@ -33,6 +33,7 @@ __all__ = [
     "limit_for",
     "mesh_error",
     "real_error",
+    "skewness",
     "spacing_for",
     "wave_error",
 ]
@@ -65,8 +66,19 @@ def wave_error(content: Content, alpha: Any, limit: Any, module: Any = np) -> An
     return size * module.exp(-((limit / alpha / 2) ** 2))
 
 
+def skewness(vectors: Any, module: Any = np) -> Any:
+    """The largest ratio of an edge to its height: one for a cell with right angles."""
+    edges = module.sqrt(module.sum(vectors**2, axis=-1))
+    heights = 1 / module.sqrt(module.sum(module.linalg.inv(vectors) ** 2, axis=-2))
+    return module.max(edges / heights, axis=-1)
+
+
 def mesh_error(content: Content, alpha: Any, spacing: Any, order: int, module: Any = np) -> Any:
-    """The error of a mesh with points ``spacing`` apart (Å), splines of that order."""
+    """The error of a mesh with points ``spacing`` apart (Å), splines of that order.
+
+    For right angles; in a skewed cell aliases are further away, and so is the error larger, at
+    most by the `skewness`.
+    """
     places, values = (table.astype(alpha.dtype) for table in _aliasing(order))
     size = module.sqrt(8 * content.strength * alpha)
     return size * module.exp(module.interp(module.log(alpha * spacing), places, values))
@@ -88,7 +100,7 @@ def limit_for(content: Content, alpha: Any, error: float) -> Any:
     return high
 
 
-def spacing_for(content: Content, alpha: Any, order: int, error: float) -> Any:
+def spacing_for(content: Content, alpha: Any, order: int, error: Any) -> Any:
     """The distance of mesh points (Å) that has that error."""
     places, values = _aliasing(order)
     size = np.sqrt(8 * content.strength * alpha)
@@ -100,16 +112,16 @@ def spacing_for(content: Content, alpha: Any, order: int, error: float) -> Any:
 @functools.cache
 def _aliasing(order: int) -> tuple[np.ndarray, np.ndarray]:
     """ln g_p over ln αh, both rising."""
-    steps = np.geomspace(0.02, 1.6, 60)
-    y, y_weights = _quadrature(0.0, 9.0, 60)
-    cosine, cosine_weights = _quadrature(0.0, 1.0, 12)
-    angle, angle_weights = _quadrature(0.0, math.pi / 2, 12)
+    steps = np.geomspace(0.02, 1.6, 40)
+    y, y_weights = _quadrature(0.0, 9.0, 36)
+    cosine, cosine_weights = _quadrature(0.0, 1.0, 8)
+    angle, angle_weights = _quadrature(0.0, math.pi / 2, 8)
     sine = np.sqrt(1 - cosine**2)
     directions = np.stack(
         [
             sine[:, None] * np.cos(angle),
             sine[:, None] * np.sin(angle),
-            np.broadcast_to(cosine[:, None], (12, 12)),
+            np.broadcast_to(cosine[:, None], (8, 8)),
         ]
     )
     weights = cosine_weights[:, None] * angle_weights * (2 / math.pi)

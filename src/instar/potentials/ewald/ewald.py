@@ -27,7 +27,7 @@ from instar.core.utils.jax import dataclass, field
 from instar.geometry import Cell
 from instar.potentials.coulomb import COULOMB_CONSTANT, ScreenedCoulomb
 from instar.potentials.evaluation import Evaluation, Request, System, per_system
-from instar.potentials.ewald.accuracy import Content, mesh_error, real_error, wave_error
+from instar.potentials.ewald.accuracy import Content, mesh_error, real_error, skewness, wave_error
 from instar.potentials.ewald.mesh import Mesh
 from instar.potentials.ewald.settings import Setting, choose, waves_within
 from instar.potentials.ewald.waves import Reciprocal, Waves
@@ -41,7 +41,7 @@ __all__ = ["Ewald"]
 
 _LOG = logging.getLogger("instar")
 
-COARSEST_FOR_FLOAT32 = 1e-6
+COARSEST_FOR_FLOAT32 = 1e-5
 """The smallest error (kₑe²/Å²) that can be promised in single precision."""
 
 
@@ -188,7 +188,7 @@ class Ewald(Potential):
             f"than the {accuracy:g} that " + "were asked for: its cell or its charges changed.",
             fmt_args={"system": worst, "error": error[worst]},
             fix_fn=_choose_again,
-            fix_args=(cell.vectors, content.count, content.squares),
+            fix_args=(self.alpha, cell.vectors, content.count, content.squares),
         )
 
     def error(self, content: Content, cell: Cell) -> Array:
@@ -203,6 +203,7 @@ class Ewald(Potential):
             spacing = jnp.max(edges / np.array([mesh.shape], edges.dtype), axis=-1)
             own = Content(*(part[mesh.systems] for part in content))
             aliased = mesh_error(own, self.alpha[mesh.systems], spacing, mesh.order, jnp)
+            aliased = aliased * skewness(cell.vectors[mesh.systems], jnp)
             far = far.at[mesh.systems].add(aliased**2)
         return jnp.sqrt(real**2 + far)
 
@@ -246,17 +247,17 @@ def made(
 _NO_WAVES = np.zeros((0, 3), np.int32)
 
 
-def _choose_again(state: Any, cells_and_charges: Any) -> Any:
-    """The state with the settings of every Ewald sum in it chosen for these cells."""
+def _choose_again(state: Any, found: Any) -> Any:
+    """The state with the settings of the Ewald sum that has this α chosen for these cells."""
+    alpha, *cells_and_charges = (np.asarray(a, float) for a in found)
 
     def renewed(part: Any) -> Any:
-        return _renewed(part, *(np.asarray(a, float) for a in cells_and_charges))
+        if not isinstance(part, Ewald) or part.accuracy is None:
+            return part
+        mine = np.asarray(part.alpha, np.asarray(found[0]).dtype).astype(float)
+        return _renewed(part, *cells_and_charges) if np.array_equal(mine, alpha) else part
 
-    return jax.tree.map(
-        lambda part: renewed(part) if isinstance(part, Ewald) else part,
-        state,
-        is_leaf=lambda part: isinstance(part, Ewald),
-    )
+    return jax.tree.map(renewed, state, is_leaf=lambda part: isinstance(part, Ewald))
 
 
 def _renewed(present: Ewald, vectors: np.ndarray, count: np.ndarray, squares: np.ndarray) -> Ewald:

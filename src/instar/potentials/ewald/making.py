@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 import warnings
 from typing import Any
 
@@ -58,24 +59,33 @@ def ewald_with(
     vectors: Any,
     alpha: int | float,
     real_cutoff: int | float,
-    k_max: int | tuple[int, int, int],
+    k_max: Any,
 ) -> Ewald:
     """An Ewald sum with settings of one's own, the same for all systems; no error is promised.
 
     ``alpha`` in 1/Å, ``real_cutoff`` in Å. Waves are all k = 2πA⁻¹n with whole
     numbers |n_d| ≤ k_max_d.
     """
-    most = (k_max, k_max, k_max) if isinstance(k_max, int) else k_max
+    most = _three(k_max)
     if not (alpha > 0 and math.isfinite(alpha)):
         raise PotentialError(f"alpha is above zero (1/Å), not {alpha}.")
     if not (real_cutoff > 0 and math.isfinite(real_cutoff)):
         raise PotentialError(f"A cutoff is a length above zero (Å), not {real_cutoff}.")
-    if len(most) != 3 or min(most) < 0:
-        raise PotentialError(f"k_max is one whole number, or three; not {k_max}.")
     given = _Given(charges, system, vectors)
     numbers = [waves_up_to(most)] * len(given.vectors)
     settings = [Setting(float(alpha), float(real_cutoff), math.inf, None, 0)] * len(given.vectors)
     return made(settings, given.vectors, given.members, given.home, None, numbers)
+
+
+def _three(k_max: Any) -> tuple[int, int, int]:
+    try:
+        each = [operator.index(k) for k in np.broadcast_to(k_max, (3,)).tolist()]
+    except (TypeError, ValueError):
+        each = [-1]
+    if min(each) < 0:
+        raise PotentialError(f"k_max is one whole number, or three; not {k_max}.")
+    x, y, z = each
+    return x, y, z
 
 
 class _Given:
@@ -85,6 +95,11 @@ class _Given:
         self.vectors = np.array(vectors, float).reshape(-1, 3, 3)
         count = len(self.vectors)
         charges, system = np.asarray(charges, float), np.asarray(system)
+        if charges.ndim != 1 or charges.shape != system.shape:
+            raise PotentialError(
+                f"There are charges of shape {charges.shape}, but systems of shape {system.shape}; "
+                "give one of each for every particle."
+            )
         charged = (system >= 0) & (system < count) & (charges != 0)
         self.home = np.where(charged, system, -1).astype(np.int32)
         self.members = [np.flatnonzero(self.home == s) for s in range(count)]

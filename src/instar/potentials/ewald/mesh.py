@@ -96,9 +96,9 @@ def _of_one(
     shape, order = mesh.shape, mesh.order
     sizes = np.array(shape, place.dtype)
     turned = (place - jnp.floor(lax.stop_gradient(place))) * sizes[None]
-    corner = jnp.floor(lax.stop_gradient(turned))
-    # Rounding may put a particle at the very end of the cell.
-    first = jnp.clip(corner.astype(jnp.int32), 0, np.array(shape, np.int32)[None] - 1)
+    # Rounding may put a particle at the very end of the cell: it is one spacing after the last.
+    corner = jnp.minimum(jnp.floor(lax.stop_gradient(turned)), sizes[None] - 1)
+    first = corner.astype(jnp.int32)
     splines = _splines(turned - corner, order)
     spread = _spread(first, splines, charges, mesh)
     density = jnp.fft.rfftn(spread)

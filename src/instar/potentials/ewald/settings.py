@@ -18,6 +18,7 @@ from instar.potentials.ewald.accuracy import (
     Content,
     alpha_for,
     limit_for,
+    skewness,
     spacing_for,
 )
 from instar.potentials.ewald.mesh import fast_size
@@ -67,6 +68,7 @@ def choose(
     """
     error = MARGIN * accuracy / math.sqrt(2)
     tried = [cutoff] if cutoff is not None else [np.maximum(c, shortest) for c in CUTOFFS]
+    skew = skewness(vectors)
     options = []
     for tried_radius in tried:
         radius = np.broadcast_to(tried_radius, content.count.shape).astype(float)
@@ -74,7 +76,7 @@ def choose(
         if method != "pme":
             options.append(_with_waves(content, radius, alpha, error))
         if method != "ewald":
-            options += [_with_mesh(content, radius, alpha, error, p) for p in ORDERS]
+            options += [_with_mesh(content, radius, alpha, error, p, skew) for p in ORDERS]
     costs = np.stack([option.cost for option in options])
     best = np.argmin(costs, axis=0)
     return [_setting(options[k], number, vectors[number]) for number, k in enumerate(best)]
@@ -102,9 +104,14 @@ def _with_waves(content: Content, radius: np.ndarray, alpha: np.ndarray, error: 
 
 
 def _with_mesh(
-    content: Content, radius: np.ndarray, alpha: np.ndarray, error: float, order: int
+    content: Content,
+    radius: np.ndarray,
+    alpha: np.ndarray,
+    error: float,
+    order: int,
+    skew: np.ndarray,
 ) -> _Option:
-    spacing = spacing_for(content, alpha, order, error)
+    spacing = spacing_for(content, alpha, order, error / skew)
     # The mesh must hold the waves that matter, too.
     spacing = np.minimum(spacing, math.pi / limit_for(content, alpha, error))
     points = content.volume / spacing**3 + order**3

@@ -123,9 +123,7 @@ class Waves:
         by_system = jnp.zeros(systems, each.dtype).at[self.system]
         energy = by_system.add(jnp.sum(each, axis=(1, 2)))
         potential, slope = self._fields(positions, charges, cell, factors, weights)
-        return Reciprocal(
-            energy, potential, slope, self._virial(each, weights, vectors, alpha, systems)
-        )
+        return Reciprocal(energy, potential, slope, self._virial(each, vectors, alpha, systems))
 
     def energy(self, factors: Array, cell: Cell, alpha: Array) -> Array:
         """The energy (eV) of each system from its S: for changes of a few particles."""
@@ -166,7 +164,7 @@ class Waves:
         size = 4 * math.pi * COULOMB_CONSTANT / volume / squared
         return jnp.where(there, size * jnp.exp(-squared / (4 * width**2)), 0), k
 
-    def _virial(self, each: Array, weights: Array, k: Array, alpha: Array, systems: int) -> Array:
+    def _virial(self, each: Array, k: Array, alpha: Array, systems: int) -> Array:
         squared = jnp.sum(k**2, axis=-1)
         width = alpha[self.system][:, None, None]
         shape = 2 * each * (1 / squared + 1 / (4 * width**2))
