@@ -165,7 +165,8 @@ class NeighborList:
         moved = jnp.sum((positions - self.positions - carried) ** 2, axis=1)
         there = (system >= 0) & (system < self.cutoff.shape[0])
         others = jnp.any(system != self.system) | jnp.any(cell.periodic != self.periodic)
-        if self.excluded is not None and self.settled is not None:  # images in doubt: the list holds for these positions only
+        if self.excluded is not None and self.settled is not None:
+            # Where images are in doubt the list holds for these very positions.
             same = jnp.all(jnp.where(there, moved, 0) == 0) & jnp.all(strain == 0)
             others |= ~(self.settled | same)
         # Not "moved > limit": a position that is no number is stale, too.
