@@ -393,7 +393,7 @@ def failed_checks(potential, atoms):
             "potential[0]: alpha, real_cutoff and k_max are all there is to say; leave out "
             "accuracy and method, or leave out those three",
         ),
-        ({"acuracy": 1e-4}, "potential[0].acuracy: unknown key; did you mean 'accuracy'?"),
+        ({"accurate": 1e-4}, "potential[0].accurate: unknown key; did you mean 'accuracy'?"),
     ],
 )
 def test_mistakes_are_named(settings, message):
