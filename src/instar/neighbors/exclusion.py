@@ -22,9 +22,7 @@ def excluded_rows(
     """
     if excluded is None:
         return None
-    there = (excluded >= 0) & (excluded < positions.shape[0])
-    partner = jnp.where(there, excluded, 0)
-    there &= wrapped.there[:, None] & wrapped.there[partner]
+    partner, there = _partners(excluded, wrapped)
     cells: Cell = jax.tree.map(lambda column: column[wrapped.system], cell)
     search = (0, 0, 0) if cell.orthorhombic else (1, 1, 1)
 
@@ -48,9 +46,7 @@ def are_close(
     """
     if excluded is None:
         return jnp.ones((), bool)
-    there = (excluded >= 0) & (excluded < positions.shape[0])
-    partner = jnp.where(there, excluded, 0)
-    there &= wrapped.there[:, None] & wrapped.there[partner]
+    partner, there = _partners(excluded, wrapped)
     cells: Cell = jax.tree.map(lambda column: column[wrapped.system], cell)
     limit = jnp.maximum(cells.exact_within - margin[wrapped.system], 0) ** 2
 
@@ -60,6 +56,13 @@ def are_close(
         return jnp.all(~there | (jnp.sum(nearest**2, axis=1) <= limit))
 
     return jnp.all(lax.map(close, (partner.T, there.T)))
+
+
+def _partners(excluded: Array, wrapped: Wrapped) -> tuple[Array, Array]:
+    """Rows of partners, in bounds, and where both particles are there."""
+    inside = (excluded >= 0) & (excluded < wrapped.there.shape[0])
+    partner = jnp.where(inside, excluded, 0)
+    return partner, inside & wrapped.there[:, None] & wrapped.there[partner]
 
 
 def without(rows: Array, left_out: Array) -> Array:
