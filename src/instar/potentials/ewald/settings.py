@@ -35,6 +35,9 @@ COST_OF_PAIR, COST_OF_WAVE, COST_OF_WINDOW, COST_OF_POINT = 8.6, 3.3, 4.5, 16.0
 """Nanoseconds for a pair of the real-space sum, for a wave and a particle, for a point of the mesh
 that a particle touches, for a point of the mesh. Only their ratios matter."""
 
+PHASES = 350
+"""Waves that cost as much as the phases of one particle, from which all its waves are made."""
+
 SKIN = 1.0
 """Å by which neighbor lists reach further than the cutoff, as it is assumed."""
 
@@ -99,7 +102,7 @@ def _pairs(content: Content, radius: np.ndarray) -> np.ndarray:
 def _with_waves(content: Content, radius: np.ndarray, alpha: np.ndarray, error: float) -> _Option:
     limit = limit_for(content, alpha, error)
     waves = content.volume * limit**3 / (12 * math.pi**2) + 1
-    cost = _pairs(content, radius) + COST_OF_WAVE * content.count * waves
+    cost = _pairs(content, radius) + COST_OF_WAVE * content.count * (waves + PHASES)
     return _Option(radius, alpha, limit, None, 0, cost)
 
 
