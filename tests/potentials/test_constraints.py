@@ -508,3 +508,25 @@ def test_mistakes_in_the_configuration_are_named(config, message):
     with pytest.raises(ConfigurationError) as caught:
         build(config)
     assert message in str(caught.value)
+
+
+def test_second_derivatives_through_a_projection_equal_differences():
+    chain = Atoms("C4", [[0, 0, 0], [1.5, 0, 0], [1.5, 1.5, 0], [1.5, 1.5, 1.5]])
+    bonds = [{"atoms": [i, i + 1], "r0": 1.5} for i in range(3)]
+    batch = Batch.of([chain])
+    with jax.enable_x64(True):
+        config = {"type": "distance_constraint", "terms": bonds}
+        constraints = constraints_of(build(config).potential(batch))
+        system = System.of(*tables(batch, np.float64))
+        masses, before = jnp.asarray(chain.get_masses()), system.positions
+        rng = np.random.default_rng(0)
+        away, along = (jnp.asarray(rng.normal(0, size, (4, 3))) for size in (0.05, 1.0))
+
+        def total(step):
+            moved = before + away + step * along
+            found = constraints.project_positions(moved, before, masses, system)
+            return jnp.sum(jnp.sin(3 * found.positions) * away)
+
+        slope, curvature = jax.jit(jax.grad(total)), jax.jit(jax.grad(jax.grad(total)))
+        difference = (slope(1e-5) - slope(-1e-5)) / 2e-5
+        np.testing.assert_allclose(curvature(0.0), difference, rtol=1e-7)

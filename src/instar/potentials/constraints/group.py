@@ -48,6 +48,7 @@ class Group:
         used = jnp.all(inside & system.there[rows], axis=-1)
         if self.whole:
             used = jnp.broadcast_to(jnp.all(used, axis=1, keepdims=True), used.shape)
+        masses = jnp.asarray(masses)
         _check(rows, used, masses, system)
         weight = 1 / jnp.where(used[..., None], masses[rows], 1)
         first, second = rows[..., 0], rows[..., 1]

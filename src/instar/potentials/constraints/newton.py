@@ -37,12 +37,13 @@ def by_newton(ready: Ready, moved: Array, before: Array, particles: int) -> Corr
 def _multipliers(ready: Ready, moved: Array, before: Array) -> Array:
     """λ (clusters, bonds), amu.
 
-    The loop is not differentiated: one more step after it gives λ the first derivative of the
-    implicit function, and its last digit.
+    The loop is not differentiated. A step of Newton after it gives λ the first derivative of the
+    implicit function, and its last digit; as each step doubles the order that is right, another
+    one gives the second and third derivatives.
     """
     equations = _Equations(ready, moved, before)
     found = _iterated(jax.lax.stop_gradient(equations))
-    return equations.better(jax.lax.stop_gradient(found))
+    return equations.better(equations.better(jax.lax.stop_gradient(found)))
 
 
 @dataclass
