@@ -51,6 +51,7 @@ bench: $(VENV)/.ready
 	$(RUN) bench/core.py
 	$(RUN) bench/assertions.py
 	$(RUN) bench/statefunc.py
+	$(RUN) bench/memory.py
 
 bench-peers: $(VENV)/.ready
 	$(RUN) bench/neighbors.py

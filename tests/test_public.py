@@ -34,7 +34,9 @@ PUBLIC_NAMES = {
     "instar.statefunc.memhint": """MemHint SampleMeta itemsize_of output_elems_per_sample
         output_bytes_per_sample default_leaf_hint broadcast_extra_bytes_for_children
         default_op_hint inflate_for_grad""",
-    "instar": "single_point calculator ase_potential read_topology",
+    "instar": "single_point calculator ase_potential read_topology evaluate",
+    "instar.memory": """calibrate plan Plan Budget find_budget Footprint evaluate run plan_work Work
+        Programs HighWater MemoryPlanError OutOfMemoryError BudgetError FrameError""",
     "instar.geometry": "Cell Rotation",
     "instar.neighbors": "NeighborList NeighborMatrix Sizes brute_force query HasCell",
     "instar.potentials": """Pair LennardJones Buckingham Morse WeeksChandlerAndersen SoftSphere

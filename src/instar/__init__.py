@@ -15,12 +15,14 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from instar.app.ase_potential import ase_potential
     from instar.app.calculator import calculator
+    from instar.app.evaluate import evaluate
     from instar.app.single_point import single_point
     from instar.app.topology import read_topology
 
 _DOORS = {
     "ase_potential": "instar.app.ase_potential",
     "calculator": "instar.app.calculator",
+    "evaluate": "instar.app.evaluate",
     "read_topology": "instar.app.topology",
     "single_point": "instar.app.single_point",
 }
@@ -45,6 +47,7 @@ __all__ = [
     "bind",
     "calculator",
     "dataclass",
+    "evaluate",
     "field",
     "lens",
     "read_topology",

@@ -18,10 +18,23 @@ from instar.core.propagator import propagate_and_fix
 from instar.core.result import Result, as_result_function
 from instar.core.typing import ParticleId, SystemId
 from instar.core.utils.jax import dataclass
-from instar.neighbors import NeighborList
+from instar.neighbors import NeighborList, Sizes
+from instar.neighbors.neighbor_list import extents
+from instar.neighbors.sizes import estimate
 from instar.potentials import Evaluation, Potential, PotentialError, evaluate
 
-__all__ = ["DTYPES", "Point", "check_precision", "computed", "prepared"]
+__all__ = [
+    "DTYPES",
+    "NEIGHBORS",
+    "Point",
+    "check_precision",
+    "computed",
+    "evaluated",
+    "prepared",
+    "room_for",
+    "tabled",
+    "with_list",
+]
 
 DTYPES = {"float64": np.float64, "float32": np.float32}
 """Precisions to compute in."""
@@ -40,6 +53,17 @@ class Point:
 NEIGHBORS = lens(lambda point: point.neighbors, cls=Point)
 
 
+def tabled(structures: Sequence[Any], built: Built, precision: str) -> Point:
+    """Structures as tables, with their potential; call under ``jax.enable_x64``."""
+    check_precision(precision)
+    dtype = DTYPES[precision]
+    batch = Batch.of(structures, built.charges)
+    particles, systems = tables(batch, dtype)
+    potential = built.potential(batch)
+    _check_precision(potential, dtype)
+    return Point(potential, particles, systems, None)
+
+
 def prepared(
     structures: Sequence[Any],
     built: Built,
@@ -53,14 +77,11 @@ def prepared(
     they were: an Ewald sum stays as it was chosen, so that energies do not jump.
     """
     check_precision(precision)
-    dtype = DTYPES[precision]
-    batch = Batch.of(structures, built.charges)
-    particles, systems = tables(batch, dtype)
+    particles, systems = tables(Batch.of(structures, built.charges), DTYPES[precision])
     if old is not None and _serves(old, particles, systems):
         return Point(old.potential, particles, systems, old.neighbors)
-    potential = built.potential(batch)
-    _check_precision(potential, dtype)
-    return Point(potential, particles, systems, _list_for(potential, particles, systems, skin))
+    point = tabled(structures, built, precision)
+    return with_list(point, room_for(point, skin), skin)
 
 
 def _serves(old: Point, particles: Any, systems: Any) -> bool:
@@ -76,27 +97,43 @@ def _serves(old: Point, particles: Any, systems: Any) -> bool:
     )
 
 
-def _list_for(potential: Potential, particles: Any, systems: Any, skin: float) -> Any:
-    if potential.reach is None:
+def room_for(point: Point, skin: float = 0.0) -> Sizes | None:
+    """What a neighbor list needs, estimated on the host; None if there is no need for one."""
+    reach = point.potential.reach
+    if reach is None:
         return None
-    exclusions = potential.exclusions
-    excluded = None if exclusions is None else exclusions.partners
-    return NeighborList.of(particles, systems, potential.reach, skin, excluded=excluded)
+    lengths = np.broadcast_to(np.asarray(reach, float) + skin, len(point.systems))
+    rows, cell = point.particles.data, point.systems.data.cell
+    positions, system = np.asarray(rows.positions), np.asarray(rows.system.indices)
+    return estimate(extents(positions, system, cell, lengths))
+
+
+def with_list(point: Point, room: Sizes | None, skin: float = 0.0) -> Point:
+    """The point with an empty neighbor list of that room, or without one."""
+    if room is None:
+        return point
+    potential = point.potential
+    excluded = None if potential.exclusions is None else potential.exclusions.partners
+    neighbors = NeighborList.of(
+        point.particles, point.systems, potential.reach, skin, excluded=excluded, sizes=room
+    )
+    return NEIGHBORS.set(point, neighbors)
 
 
 def computed(point: Point, *, per_particle: bool = False) -> tuple[Evaluation, Point]:
     """What the potential gives, and the point with its neighbor list up to date."""
-    work = functools.partial(_evaluated, per_particle=per_particle)
+    work = functools.partial(_compiled, per_particle=per_particle)
     (evaluation, neighbors), grown = propagate_and_fix(work, point)
     return evaluation, NEIGHBORS.set(grown, neighbors)
 
 
 @functools.partial(jax.jit, static_argnames="per_particle")
-def _evaluated(point: Point, per_particle: bool) -> Result[tuple[Evaluation, Any]]:
-    return as_result_function(_evaluate)(point, per_particle)
+def _compiled(point: Point, per_particle: bool) -> Result[tuple[Evaluation, Any]]:
+    return as_result_function(evaluated)(point, per_particle)
 
 
-def _evaluate(point: Point, per_particle: bool) -> tuple[Evaluation, Any]:
+def evaluated(point: Point, per_particle: bool = False) -> tuple[Evaluation, Any]:
+    """What the potential gives, and the list: what is compiled. It must be wrapped."""
     neighbors = point.neighbors
     if neighbors is not None:
         neighbors = neighbors.updated(point.particles, point.systems, where=NEIGHBORS)

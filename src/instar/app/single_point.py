@@ -11,9 +11,11 @@ import numpy as np
 from ase import Atoms
 
 from instar.app.ase_potential import AsePotential
-from instar.app.point import computed, prepared
+from instar.app.point import tabled
 from instar.app.potentials import build
 from instar.app.structures import StructureError, labels_of
+from instar.app.within_budget import computed_within
+from instar.memory import find_budget
 from instar.potentials import Ewald, Pair, Potential
 
 __all__ = ["SinglePoint", "single_point"]
@@ -31,11 +33,17 @@ class SinglePoint:
     """(structures, 3, 3), eV/Å³, in the sign of ASE; zero where a structure has no volume."""
 
 
-def single_point(structures: Any, potential: Any, precision: str = "float64") -> SinglePoint:
+def single_point(
+    structures: Any,
+    potential: Any,
+    precision: str = "float64",
+    budget: str | int | float | None = None,
+) -> SinglePoint:
     """Energies, forces and stresses of structures of any mix of sizes and cells.
 
     ``potential`` is an object of `instar.potentials`, or the mapping (or list of mappings) that
-    stands in configuration files. All structures are computed as one program.
+    stands in configuration files. Structures are computed as one program where they fit into
+    ``budget`` ("8 GiB", "60 %", or None for all memory that is left), else as several.
     """
     if not isinstance(structures, Iterable):
         raise StructureError(f"Structures are ase.Atoms or a list of them, not {structures!r}.")
@@ -45,13 +53,12 @@ def single_point(structures: Any, potential: Any, precision: str = "float64") ->
         count = len(structures)
         return SinglePoint(np.zeros(count), [np.zeros((0, 3))] * count, np.zeros((count, 3, 3)))
     with jax.enable_x64(precision == "float64"):
-        point = prepared(structures, built, precision)
+        point = tabled(structures, built, precision)
         check_species(structures, point.potential, built.charges)
-        evaluation, point = computed(point)
-        stresses = np.asarray(evaluation.stress(point.systems.data.cell))
-        energies, forces = (np.asarray(a) for a in (evaluation.energy, evaluation.forces))
+        found = computed_within(structures, built, precision, find_budget(budget), point)
     ends = np.cumsum([len(atoms) for atoms in structures])[:-1]
-    return SinglePoint(energies, [f.copy() for f in np.split(forces, ends)], stresses)
+    forces = [f.copy() for f in np.split(np.asarray(found.forces), ends)]
+    return SinglePoint(np.asarray(found.energies), forces, np.asarray(found.stresses))
 
 
 def check_species(

@@ -34,10 +34,10 @@ from instar.neighbors.exclusion import are_close, excluded_rows, without
 from instar.neighbors.grid import Grid, grid_of
 from instar.neighbors.images import FAR, Images, Wrapped, wrap
 from instar.neighbors.search import WORD, Found, Points, Room, search
-from instar.neighbors.sizes import Sizes, estimate
+from instar.neighbors.sizes import Extents, Sizes, estimate
 from instar.statefunc.edges import Edges
 
-__all__ = ["HasCell", "NeighborList", "NeighborMatrix"]
+__all__ = ["HasCell", "NeighborList", "NeighborMatrix", "extents"]
 
 GROWTH = 1.1
 """Ratio of the sizes that buffers grow through: finer than doubling, since room costs time."""
@@ -108,31 +108,34 @@ class NeighborList:
 
         ``cutoff`` and ``skin`` (Å): one for all systems, or one each. ``subdivision`` is the
         number of bins to a reach (0: all pairs of a system); left out, the cheapest. ``sizes``
-        replaces all estimates. With ``mesh`` rows are spread over its devices. ``excluded``
-        (particles, room) names, for each particle, rows that are none of its neighbors.
+        replaces all estimates; particles and systems may then be traced. With ``mesh`` rows are
+        spread over its devices. ``excluded`` (particles, room) names, for each particle, rows
+        that are none of its neighbors.
         """
         positions, cell = particles.data.positions, systems.data.cell
         cutoffs, skins = (_per_system(a, cell, positions.dtype) for a in (cutoff, skin))
         _check_lengths(cutoffs, skins)
-        system = np.asarray(particles.data.system.indices)
+        system = particles.data.system.indices
         if sizes is None:
-            reach = np.asarray(cutoffs + skins, np.float64)
-            sizes = _estimate(np.asarray(positions), system, cell, reach, subdivision)
-        blocks, width = block_shape(len(system), mesh)
+            reach = (cutoffs + skins).astype(np.float64)
+            known = extents(np.asarray(positions), np.asarray(system), cell, reach)
+            sizes = estimate(known, subdivision)
+        count = positions.shape[0]
+        blocks, width = block_shape(count, mesh)
         return NeighborList(
             images=Images(
-                jnp.full(sizes.images, len(system), jnp.int32),
+                jnp.full(sizes.images, count, jnp.int32),
                 jnp.zeros((sizes.images, 3), jnp.int32),
             ),
             rows=jnp.zeros((blocks, width), jnp.int32),
             slots=jnp.zeros((blocks, sizes.neighbors, width), jnp.int32),
-            place=jnp.zeros(len(system), jnp.int32),
+            place=jnp.zeros(count, jnp.int32),
             positions=jnp.full_like(positions, jnp.nan),  # further away than any skin
-            system=particles.data.system.indices,
+            system=system,
             vectors=cell.vectors,
             periodic=cell.periodic,
-            cutoff=cutoffs,
-            skin=skins,
+            cutoff=jnp.asarray(cutoffs),
+            skin=jnp.asarray(skins),
             words=sizes.words,
             subdivision=sizes.subdivision,
             mesh=mesh,
@@ -315,7 +318,7 @@ class _SizeLens(Lens[NeighborList, int]):
         return state.resized(**{self.name: value})
 
 
-def _per_system(values: Any, cell: Cell, dtype: Any) -> Array:
+def _per_system(values: Any, cell: Cell, dtype: Any) -> np.ndarray:
     systems = cell.vectors.shape[0]
     given = np.asarray(values, dtype)
     if given.shape not in ((), (systems,)):
@@ -323,7 +326,7 @@ def _per_system(values: Any, cell: Cell, dtype: Any) -> Array:
             f"There are {systems} systems, but lengths of shape {given.shape}.\n"
             "Give one length (Å) for all systems, or one each."
         )
-    return jnp.asarray(np.broadcast_to(given, (systems,)))
+    return np.broadcast_to(given, (systems,))
 
 
 def _check_shapes(present: NeighborList, positions: Array, cell: Cell) -> None:
@@ -367,21 +370,14 @@ def _check_values(positions: Array, system: Array, cell: Cell) -> None:
         )
 
 
-def _check_lengths(cutoff: Array, skin: Array) -> None:
-    for name, values in (("cutoff", cutoff), ("skin", skin)):
-        known = np.asarray(values)
+def _check_lengths(cutoff: np.ndarray, skin: np.ndarray) -> None:
+    for name, known in (("cutoff", cutoff), ("skin", skin)):
         if not (np.isfinite(known) & (known >= 0)).all():
             raise ValueError(f"A {name} is a length (Å), not {known.tolist()}.")
 
 
-def _estimate(
-    positions: np.ndarray,
-    system: np.ndarray,
-    cell: Cell,
-    reach: np.ndarray,
-    subdivision: int | None,
-) -> Sizes:
-    """Sizes from the density of each system, on the host."""
+def extents(positions: np.ndarray, system: np.ndarray, cell: Cell, reach: np.ndarray) -> Extents:
+    """How large each system is, and how far its particles see; on the host."""
     vectors, periodic = np.asarray(cell.vectors, np.float64), np.asarray(cell.periodic)
     systems = len(vectors)
     there = (system >= 0) & (system < systems)
@@ -395,7 +391,7 @@ def _estimate(
     np.maximum.at(high, system[there], places)
     taken = np.where(counts[:, None] > 0, np.maximum(high - low, 2 / heights), 1)
     volumes = np.abs(np.linalg.det(vectors)) * np.where(periodic, 1, taken).prod(axis=1)
-    return estimate(counts, heights, volumes, periodic, reach, subdivision)
+    return Extents(counts, heights, volumes, periodic, reach)
 
 
 def _in_space(home: Array, shape: tuple[int, ...]) -> tuple[Array, Array]:

@@ -7,13 +7,14 @@ with something to spare; what needs more (a cluster in a large box) grows at the
 from __future__ import annotations
 
 import math
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from instar.core.utils.jax import dataclass, field
 from instar.neighbors.search import WORD
 
-__all__ = ["Sizes", "estimate", "search_cost"]
+__all__ = ["Extents", "Sizes", "estimate", "image_room", "search_cost"]
 
 SUBDIVISIONS = (0, 1, 2, 3)
 """Bins to a reach that the cost model chooses from; 0 tests all pairs of a system."""
@@ -35,22 +36,30 @@ class Sizes:
     subdivision: int = field(static=True)
 
 
-def estimate(
-    counts: np.ndarray,
-    heights: np.ndarray,
-    volumes: np.ndarray,
-    periodic: np.ndarray,
-    reach: np.ndarray,
-    subdivision: int | None = None,
-) -> Sizes:
-    """Sizes for systems with these numbers of particles, heights (Å), volumes (Å³), reaches (Å).
+class Extents(NamedTuple):
+    """What estimates are made from, one entry a system."""
 
-    ``volumes`` are those that particles really take. With ``subdivision`` None the cheapest
-    search is chosen.
-    """
-    span = np.where(periodic, reach[:, None] / heights, 0)
-    images = counts * np.prod(1 + 2 * span, axis=1)
-    density = counts / volumes
+    counts: np.ndarray  # particles
+    heights: np.ndarray  # (systems, 3) of the cell, Å
+    volumes: np.ndarray  # that particles really take, Å³
+    periodic: np.ndarray  # (systems, 3)
+    reach: np.ndarray  # Å
+
+    @property
+    def span(self) -> np.ndarray:
+        """The reach as a part of each height; 0 along axes that do not repeat."""
+        return np.where(self.periodic, self.reach[:, None] / self.heights, 0)
+
+    @property
+    def images(self) -> np.ndarray:
+        """Images of particles that others may see, about."""
+        return self.counts * np.prod(1 + 2 * self.span, axis=1)
+
+
+def estimate(known: Extents, subdivision: int | None = None) -> Sizes:
+    """Sizes for these systems; with ``subdivision`` None the cheapest search is chosen."""
+    counts, span, images, reach = known.counts, known.span, known.images, known.reach
+    density = counts / known.volumes
     neighbors = np.minimum(density * (4 / 3) * math.pi * reach**3, images)
     wanted = float(_with_fluctuation(neighbors).max(initial=0))
     best = subdivision
@@ -58,15 +67,19 @@ def estimate(
         costs = [search_cost(counts, images, density, span, reach, s) for s in SUBDIVISIONS]
         best = SUBDIVISIONS[int(np.argmin(costs))]
     column = float(_column(images, density, span, reach, best).max(initial=0))
-    particles = int(counts.sum())
     # On a coarse grid, so that similar structures share one compiled program.
-    rows = 1 + max(particles, math.ceil(1.03 * images.sum() + 3 * math.sqrt(images.sum())))
+    rows = 1 + max(int(counts.sum()), math.ceil(image_room(images.sum())))
     return Sizes(
         images=math.ceil(1.05 ** math.ceil(math.log(rows, 1.05))),
         neighbors=8 * max(1, math.ceil(wanted / 8)),
         words=max(1, math.ceil(column / WORD)),
         subdivision=best,
     )
+
+
+def image_room(images: Any) -> Any:
+    """Rows for so many images, with something to spare."""
+    return 1.03 * images + 3 * np.sqrt(images)
 
 
 def search_cost(

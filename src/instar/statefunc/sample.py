@@ -37,12 +37,12 @@ class Sample:
     With ``system``, a value per system has one leading row per system.
     """
 
-    positions: Array
-    velocities: Array | None = None
-    mask: Array | None = None
+    positions: Any
+    velocities: Any = None
+    mask: Any = None
     edges: Edges | None = None
     system: Index[SystemId] | None = None
-    columns: Mapping[str, Array] = field(default_factory=dict)
+    columns: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Refuse parts that do not fit each other."""

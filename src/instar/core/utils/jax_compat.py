@@ -464,3 +464,23 @@ def over_shards(
 def _flat_tree(items: list[Any]) -> Any:
     older = getattr(_src.tree_util, "FlatTree", None)
     return older.flatten(items) if older else _flattree.flatten(items)
+
+
+# ---------------------------------------------------------------------- compiling
+
+
+def planning_options(platform: str) -> dict[str, Any]:
+    """Compiler options under which a program's reported memory is what it takes.
+
+    On a CPU some fusions around products allocate inside of themselves, unreported; without
+    them the same buffers are temporaries of the program.
+    """
+    return {"xla_cpu_experimental_ynn_fusion_type": ""} if platform == "cpu" else {}
+
+
+def sorts_pairs_as_pairs() -> bool:
+    """Whether the CPU's stable sort of two arrays takes no more room than their values have.
+
+    Up to JAX 0.11 it took 16 bytes for each value.
+    """
+    return jax.__version_info__ >= (0, 12)

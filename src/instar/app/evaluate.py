@@ -1,0 +1,133 @@
+"""`evaluate`: a function over a long trajectory, with the plan and the progress on the screen."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from instar import memory
+from instar.memory import Event, Plan, Watcher, show
+
+__all__ = ["evaluate"]
+
+_WIDE = tuple(map(np.dtype, ("float64", "complex128", "int64", "uint64")))
+
+
+def evaluate(
+    function: Any,
+    frames: Any,
+    *,
+    budget: str | int | float | None = None,
+    progress: bool | Callable[[int, int], None] | None = None,
+    reduce: str | Callable[[Any, Any], Any] | None = None,
+    initial: Any = None,
+    out: Any = None,
+) -> Any:
+    """A function of one frame, for every frame of a trajectory, in batches that fit into memory.
+
+    ``function``: a state function, or anything that takes one frame and gives arrays. A failed
+    check inside of it raises; if it carries a repair, the function is repaired and grows.
+
+    ``frames``: an array with one row a frame, in memory, mapped from a file, or a dataset of
+    HDF5; a dictionary or tuple of such arrays; or, for a state function, a `Sample` of them,
+    whose edges may serve all frames. Frames in double precision are computed in it.
+
+    ``budget``: "8 GiB", "60 %" of what is left, or None for all memory that is left.
+
+    ``reduce``: "sum", "mean", "min", "max", or ``f(carry, value) -> carry`` with ``initial``;
+    without it the values of all frames are given back, or written to ``out``: arrays, memory
+    maps or datasets of the right shape.
+
+    ``progress``: True for a bar on standard error, False for none, None for one if it is a
+    terminal, or a function that is called with the frames done and their number.
+    """
+    leaves = jax.tree.leaves(frames)
+    wide = any(getattr(leaf, "dtype", None) in _WIDE for leaf in leaves)
+    total = int(leaves[0].shape[0]) if leaves and getattr(leaves[0], "shape", ()) else 0
+    precision = jax.enable_x64(True) if wide else contextlib.nullcontext()
+    with precision, _watcher(progress, total) as watcher:
+        return memory.evaluate(
+            function,
+            frames,
+            budget=budget,
+            reduce=reduce,
+            initial=initial,
+            out=out,
+            watcher=watcher,
+        ).value
+
+
+class _Quiet(Watcher):
+    """Shows nothing; calls a function if there is one."""
+
+    def __init__(self, call: Callable[[int, int], None] | None, total: int) -> None:
+        self._call, self._total = call, total
+
+    def __enter__(self) -> _Quiet:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+    def done(self, frames: int) -> None:
+        if self._call is not None:
+            self._call(frames, self._total)
+
+
+class _Shown(Watcher):
+    """The plan in a line, then a bar."""
+
+    def __init__(self, console: Console, total: int) -> None:
+        self._console, self._total = console, total
+        self._bar = Progress(
+            TextColumn("[progress.description]{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("frames"),
+            TimeElapsedColumn(),
+            TimeRemainingColumn(),
+            console=console,
+        )
+        self._task = self._bar.add_task("evaluating", total=total)
+
+    def __enter__(self) -> _Shown:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._bar.stop()
+
+    def planned(self, plan: Plan) -> None:
+        frames = max((shape.sizes["frames"] for shape in plan.shapes), default=0)
+        self._console.print(
+            f"{self._total} frames in {len(plan.batches)} batches of {frames}; predicted peak "
+            f"{show(plan.predicted_peak)} of {show(plan.budget.bytes)} ({plan.budget.source})",
+            highlight=False,
+        )
+
+    def done(self, frames: int) -> None:
+        self._bar.update(self._task, completed=frames)
+
+    def happened(self, event: Event) -> None:
+        self._console.print(f"{event.kind}: {event.text}", highlight=False)
+
+
+def _watcher(progress: bool | Callable[[int, int], None] | None, total: int) -> _Quiet | _Shown:
+    if callable(progress):
+        return _Quiet(progress, total)
+    console = Console(stderr=True)
+    wanted = console.is_terminal if progress is None else progress
+    return _Shown(console, total) if wanted else _Quiet(None, total)

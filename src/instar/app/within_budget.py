@@ -1,0 +1,116 @@
+"""Structures computed within a memory budget: at once if they fit, else in batches or in parts."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from instar.app.in_batches import Results, StructuresWork, can_share_shapes, results_of
+from instar.app.point import Point, computed, evaluated, room_for, tabled, with_list
+from instar.app.potentials import Built
+from instar.core.result import as_result_function
+from instar.memory import Budget, MemoryPlanError, Programs, plan_work, programs_of, run, show
+from instar.memory.plan import HEADROOM
+from instar.memory.run import is_out_of_memory
+
+__all__ = ["computed_within"]
+
+BYTES_PER_ATOM, BYTES_PER_NEIGHBOR, BYTES_PER_IMAGE = 800, 60, 150
+"""What an evaluation takes, about, in double precision: enough to see that there is plenty."""
+
+PLENTY = 1 / 5
+"""A part of the budget up to which the estimate alone is trusted."""
+
+
+def computed_within(
+    structures: Sequence[Any], built: Built, precision: str, budget: Budget, point: Point
+) -> Results:
+    """Energies, forces and stresses of structures, of which ``point`` has the tables."""
+    limit = int(budget.bytes * (1 - HEADROOM))
+    room = room_for(point)
+    if _estimate(point, room) <= PLENTY * limit:
+        try:
+            return _at_once(with_list(point, room))
+        except Exception as error:
+            if not is_out_of_memory(error):
+                raise
+    if can_share_shapes(point.potential):
+        return _in_batches(point, budget)
+    need = _need(point, room)
+    if need <= limit:
+        return _at_once(with_list(point, room))
+    if len(structures) == 1:
+        raise MemoryPlanError(
+            f"Structure 0 ({len(structures[0])} atoms) needs {show(need)}, but there may be "
+            f"{show(limit)}.\nThe budget is {show(budget.bytes)} ({budget.source}); give a larger "
+            "one, or use single precision."
+        )
+    return _in_parts(structures, built, precision, budget, math.ceil(need / limit))
+
+
+def _estimate(point: Point, room: Any) -> int:
+    atoms = len(point.particles)
+    total = BYTES_PER_ATOM * atoms
+    if room is not None:
+        total += BYTES_PER_NEIGHBOR * atoms * room.neighbors + BYTES_PER_IMAGE * room.images
+    return total
+
+
+def _at_once(point: Point) -> Results:
+    evaluation, point = computed(point)
+    return jax.tree.map(np.asarray, results_of(evaluation, point))
+
+
+def _need(point: Point, room: Any) -> int:
+    """What the program for all structures takes; nothing is allocated."""
+    listed = functools.partial(_listed, point.potential, room)
+    whole = jax.eval_shape(listed, point.particles, point.systems)
+    return Programs(as_result_function(evaluated)).need(whole).bytes
+
+
+def _listed(potential: Any, room: Any, particles: Any, systems: Any) -> Point:
+    return with_list(Point(potential, particles, systems, None), room)
+
+
+def _in_batches(point: Point, budget: Budget) -> Results:
+    """Batches of a few compiled shapes."""
+    work = StructuresWork.of(point.potential, point.particles.data, point.systems.data.cell)
+    programs = programs_of(work)
+    plan = plan_work(work, budget, programs=programs)
+    dtype, systems = work.particles.positions.dtype, len(work.atoms)
+    found = Results(
+        np.empty(systems, dtype),
+        np.empty((len(work.particles.positions), 3), dtype),
+        np.empty((systems, 3, 3), dtype),
+    )
+
+    def consume(items: Any, value: Results) -> None:
+        items = np.asarray(items)
+        atoms = work.atoms_of(items)
+        found.energies[items] = np.asarray(value.energies)[: len(items)]
+        found.forces[atoms] = np.asarray(value.forces)[: len(atoms)]
+        found.stresses[items] = np.asarray(value.stresses)[: len(items)]
+
+    run(work, plan, consume, programs=programs)
+    return found
+
+
+def _in_parts(
+    structures: Sequence[Any], built: Built, precision: str, budget: Budget, parts: int
+) -> Results:
+    """Some structures after the others, each part with a potential and a program of its own."""
+    atoms = np.cumsum([len(structure) for structure in structures])
+    goals = atoms[-1] * np.arange(1, parts) / parts
+    cuts = np.unique(np.clip(np.searchsorted(atoms, goals) + 1, 1, len(structures) - 1))
+    bounds = zip([0, *cuts], [*cuts, len(structures)], strict=True)
+    found = []
+    for start, end in bounds:
+        some = list(structures[start:end])
+        point = tabled(some, built, precision)
+        found.append(computed_within(some, built, precision, budget, point))
+    return jax.tree.map(lambda *rows: np.concatenate(rows), *found)

@@ -1,0 +1,43 @@
+"""Memory, planned ahead: what a program takes, what there is, and batches that fit."""
+
+from instar.memory.amounts import parse_amount, show
+from instar.memory.batches import Batch, Plan, Shape
+from instar.memory.budget import Budget, BudgetError, find_budget
+from instar.memory.calibrate import calibrate
+from instar.memory.evaluate import Evaluated, Watcher, evaluate
+from instar.memory.footprint import Footprint
+from instar.memory.frames import FrameError
+from instar.memory.need import Need, Programs
+from instar.memory.peak import HighWater
+from instar.memory.plan import MemoryPlanError, plan
+from instar.memory.run import Event, Outcome, OutOfMemoryError, run
+from instar.memory.work import Work, plan_work, programs_of
+
+__all__ = [
+    "Batch",
+    "Budget",
+    "BudgetError",
+    "Evaluated",
+    "Event",
+    "Footprint",
+    "FrameError",
+    "HighWater",
+    "MemoryPlanError",
+    "Need",
+    "OutOfMemoryError",
+    "Outcome",
+    "Plan",
+    "Programs",
+    "Shape",
+    "Watcher",
+    "Work",
+    "calibrate",
+    "evaluate",
+    "find_budget",
+    "parse_amount",
+    "plan",
+    "plan_work",
+    "programs_of",
+    "run",
+    "show",
+]

@@ -1,0 +1,172 @@
+"""`plan`: from a budget, a footprint and a list of items to batches that fit.
+
+    held + fixed + Σ per · size  ≤  budget · (1 − headroom)      for every batch
+
+What can't fit alone is refused here, before anything is allocated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from instar.memory.amounts import show
+from instar.memory.batches import Batch, Plan, Shape
+from instar.memory.budget import Budget, find_budget
+from instar.memory.footprint import Footprint, Sizes
+from instar.memory.packing import Packed, pack
+
+__all__ = ["HEADROOM", "MOST_SHAPES", "MemoryPlanError", "plan", "too_large"]
+
+HEADROOM = 0.1
+"""The part of a budget that is left free by default: other allocations, fragments."""
+
+MOST_SHAPES = 8
+"""How many programs a plan may compile, at most: each takes seconds."""
+
+CLOSE = 0.9
+"""Where sizes are looked for by compiling, a plan that uses this much of the limit is good."""
+
+MOST_STEPS = 8
+"""And so many sizes are tried at most."""
+
+
+class MemoryPlanError(ValueError):
+    """Something can't be planned: it does not fit, and no smaller batch would help."""
+
+
+def plan(
+    footprint: Footprint,
+    items: int | Mapping[str, Any],
+    budget: str | int | float | Budget | None = None,
+    *,
+    headroom: int | float = HEADROOM,
+    most_shapes: int = MOST_SHAPES,
+) -> Plan:
+    """Batches of ``items`` that fit into ``budget``, of at most ``most_shapes`` compiled shapes.
+
+    ``items``: their number, if they are all alike; else what each adds to the size of a batch,
+    by measure: ``{"systems": [1, 1], "atoms": [120, 40]}``. ``budget``: "8 GiB", "60 %" of what
+    is left, or None for all that is left. If the footprint can compile, the chosen shapes are
+    compiled and checked.
+    """
+    if not 0 <= headroom < 1:
+        raise ValueError(f"Headroom is a part of the budget, from 0 to below 1; not {headroom}.")
+    if most_shapes < 1:
+        raise ValueError(f"A plan needs at least one shape, not {most_shapes}.")
+    measures = _measures(footprint, items)
+    found = find_budget(budget)
+    limit = int(found.bytes * (1 - headroom))
+    if not len(next(iter(measures.values()))):
+        return Plan(found, headroom, (), (), footprint, 0.0)
+    _refuse_what_is_too_large(footprint, measures, limit)
+    packed = _largest_that_fits(footprint, measures, limit, most_shapes)
+    shapes = tuple(Shape(sizes, _bytes(footprint, sizes)) for sizes in packed.shapes)
+    batches = tuple(map(Batch, packed.batches, packed.shape_of))
+    return Plan(found, headroom, shapes, batches, footprint, _waste(footprint, measures, packed))
+
+
+def _measures(footprint: Footprint, items: int | Mapping[str, Any]) -> dict[str, np.ndarray]:
+    if not isinstance(items, Mapping):
+        if len(footprint.per) != 1:
+            raise ValueError(
+                f"The footprint has the measures {', '.join(footprint.per)}; give what each item "
+                "adds to them."
+            )
+        (name,) = footprint.per
+        return {name: np.broadcast_to(np.int64(1), (int(items),))}
+    measures = {name: np.asarray(values) for name, values in items.items()}
+    missing = [name for name in footprint.per if name not in measures]
+    if missing:
+        raise ValueError(f"Items say nothing of {', '.join(missing)}, which the footprint has.")
+    lengths = {values.shape for values in measures.values()}
+    if len(lengths) != 1 or len(next(iter(lengths))) != 1:
+        raise ValueError(f"Measures have one entry for each item; their shapes are {lengths}.")
+    for name, values in measures.items():
+        if (values < 0).any():
+            raise ValueError(f"Item {int(np.argmax(values < 0))} has a negative size in {name}.")
+    return measures
+
+
+def _refuse_what_is_too_large(
+    footprint: Footprint, measures: dict[str, np.ndarray], limit: int
+) -> None:
+    alone = np.atleast_1d(footprint.bytes(measures))
+    worst = int(np.argmax(alone))
+    need = int(alone[worst])
+    if not footprint.linear and footprint.exact is not None:
+        need = footprint.exact(_sizes_of(measures, worst))
+    if need > limit:
+        raise too_large(worst, _sizes_of(measures, worst), need, limit)
+
+
+def too_large(item: int, sizes: Sizes, need: int, limit: int) -> MemoryPlanError:
+    """What to say of an item that can't fit alone."""
+    known = ", ".join(f"{n} {name}" for name, n in sizes.items())
+    return MemoryPlanError(
+        f"Item {item} ({known}) needs {show(need)}, but a batch may take {show(limit)}.\n"
+        "Give a larger budget, make the item smaller, or use single precision."
+    )
+
+
+def _sizes_of(measures: dict[str, np.ndarray], item: int) -> Sizes:
+    return {name: int(values[item]) for name, values in measures.items()}
+
+
+def _largest_that_fits(
+    footprint: Footprint, measures: dict[str, np.ndarray], limit: int, most_shapes: int
+) -> Packed:
+    """Items packed as tightly as shapes within the limit allow, and few of them.
+
+    Batches that are filled to the brim and made of different things can't share a shape: then
+    less is put into each.
+    """
+    weights = np.atleast_1d(footprint.weight(measures))
+    heaviest, everything = float(weights.max()), float(weights.sum())
+    guess = max(heaviest, min(everything, limit - footprint.fixed))
+    smallest = min(heaviest, guess / 4)
+    heaviest_shape = limit - footprint.fixed if footprint.linear else np.inf
+
+    def packed_with(capacity: float) -> tuple[Packed, int]:
+        packed = pack(measures, footprint.weight, capacity, most_shapes, heaviest_shape)
+        if len(packed.shapes) > most_shapes and capacity > smallest:
+            return packed, limit + 1  # not worth compiling
+        return packed, max(_bytes(footprint, sizes) for sizes in packed.shapes)
+
+    packed, need = packed_with(guess)
+    if need <= limit:
+        if footprint.linear or guess >= everything:
+            return packed
+        low, high = guess, everything
+    else:
+        low, high = smallest, guess
+        packed, need = packed_with(low)
+        if need > limit:
+            raise MemoryPlanError(
+                f"No batch fits: the smallest takes {show(need)} of {show(limit)}.\n"
+                "Give a larger budget."
+            )
+    for _ in range(MOST_STEPS):
+        if high <= 1.05 * low or need >= CLOSE * limit:
+            break
+        middle = (low * high) ** 0.5
+        candidate, its_need = packed_with(middle)
+        if its_need <= limit:
+            low, packed, need = middle, candidate, its_need
+        else:
+            high = middle
+    return packed
+
+
+def _bytes(footprint: Footprint, sizes: Sizes) -> int:
+    """The need of a shape: the compiler's, if it can be asked."""
+    return footprint.exact(sizes) if footprint.exact is not None else int(footprint.bytes(sizes))
+
+
+def _waste(footprint: Footprint, measures: dict[str, np.ndarray], packed: Packed) -> float:
+    """The part of what is computed that is padding."""
+    used = float(np.sum(footprint.weight(measures)))
+    each = [float(footprint.weight(packed.shapes[k])) for k in packed.shape_of]
+    return 1 - used / sum(each) if sum(each) > 0 else 0.0

@@ -1,0 +1,120 @@
+import dataclasses
+import subprocess
+import sys
+import textwrap
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from growing import PairEnergy, frames
+
+from instar.core.assertion import runtime_assert
+from instar.memory import OutOfMemoryError, evaluate
+
+FRAMES = frames(3000)
+
+
+def roomy(function):
+    return evaluate(dataclasses.replace(function, capacity=2048), FRAMES, budget="1 GiB").value
+
+
+def kinds(outcome):
+    return [event.kind for event in outcome.events]
+
+
+def test_growth_that_does_not_fit_is_planned_anew_and_equal_to_rounding():
+    function = PairEnergy(jnp.float32(2), capacity=128)
+    found = evaluate(function, FRAMES, budget="60 MiB")
+    (event,) = found.outcome.events
+    assert event.kind == "re-planned"
+    assert 0 < event.done <= 1500
+    assert len(found.outcome.plan.batches) > 1
+    np.testing.assert_allclose(found.value, roomy(function), rtol=1e-6)
+
+
+def test_what_is_allocated_stays_within_the_plan_when_buffers_grow():
+    found = evaluate(PairEnergy(jnp.float32(2), capacity=128), FRAMES, budget="60 MiB")
+    assert found.outcome.predicted_peak <= found.outcome.plan.limit
+
+
+def test_growth_that_fits_keeps_every_bit():
+    function = PairEnergy(jnp.float32(2), capacity=128)
+    found = evaluate(function, FRAMES, budget="1 GiB")
+    assert kinds(found.outcome) == ["grown"]
+    assert found.value.tobytes() == roomy(function).tobytes()
+
+
+def test_growth_of_one_item_beyond_the_budget_is_refused_before_it_is_allocated():
+    big = frames(2, particles=1000, dense_from=0)
+    with pytest.raises(OutOfMemoryError, match=r"alone needs .* MiB now that its buffers have"):
+        evaluate(PairEnergy(jnp.float32(1), capacity=128), big, budget="40 MiB")
+
+
+def test_a_failed_check_without_a_repair_raises():
+    def checked(x):
+        runtime_assert(x.max() < 1, "{x} is too large.", fmt_args={"x": x.max()})
+        return x.sum()
+
+    with pytest.raises(AssertionError, match=r"2\.0 is too large"):
+        evaluate(checked, np.full((10, 3), 2, np.float32))
+
+
+def limited(code):
+    """What a fresh process prints; ``limit`` says how much more it may take than it holds."""
+    prelude = """
+    import resource
+    import jax, jax.numpy as jnp, numpy as np
+    from instar.memory import Budget, evaluate
+
+    jax.block_until_ready(jax.jit(lambda x: x + 1)(jnp.ones(10)))
+    def cost(x):
+        return jnp.sort(x[:, None] * x[None], axis=0).sum(0)
+    frames = np.random.default_rng(0).normal(size=(10_000, 100)).astype(np.float32)
+
+    def limit(more):
+        for line in open("/proc/self/status"):
+            if line.startswith("VmData"):
+                held = int(line.split()[1]) * 1024
+        resource.setrlimit(resource.RLIMIT_DATA, (held + more, held + more))
+    """
+    run = [sys.executable, "-c", textwrap.dedent(prelude) + textwrap.dedent(code)]
+    return subprocess.run(run, check=True, capture_output=True, text=True).stdout
+
+
+def test_running_out_of_memory_halves_the_batch_and_goes_on():
+    out = limited("""
+    part = frames[-20:]
+    expected = np.sort(part[:, :, None] * part[:, None], axis=1).sum(1)
+    limit(300 * 2**20)
+    lie = Budget(2**30, "a lie", ())
+    found = evaluate(cost, frames, budget=lie)
+    print([event.kind for event in found.outcome.events])
+    print(np.allclose(found.value[-20:], expected, atol=1e-4))
+    """)
+    events, equal = out.splitlines()
+    assert set(eval(events)) == {"halved"}
+    assert equal == "True"
+
+
+def test_the_limit_of_the_process_is_found_and_kept():
+    out = limited("""
+    limit(300 * 2**20)
+    found = evaluate(cost, frames)
+    outcome = found.outcome
+    print(outcome.plan.budget.source, len(outcome.events), len(outcome.plan.batches) > 1)
+    print(outcome.measured_peak <= outcome.predicted_peak <= outcome.plan.limit)
+    """)
+    assert out.splitlines() == ["process limit 0 True", "True"]
+
+
+def test_one_item_that_really_does_not_fit_raises():
+    out = limited("""
+    from instar.memory import OutOfMemoryError
+    limit(300 * 2**20)
+    try:
+        evaluate(lambda x: jnp.sort(x[:, None] * x[None], axis=0).sum(0),
+                 np.ones((1, 12_000), np.float32), budget=Budget(2**32, "a lie", ()))
+    except OutOfMemoryError as error:
+        print(str(error).splitlines()[0][:35])
+    """)
+    assert out.strip() == "Memory ran out with item 0 alone, w"
