@@ -104,6 +104,22 @@ def cost_of_options(size: int = 4096) -> None:
     print(f"\nproduct, {size} × {size}: planned / default options, time: {best[0] / best[1]:.2f}")
 
 
+def speed_of_batches(most: int = 16_384) -> None:
+    """Time for a frame by the size of a batch, over that of the fastest."""
+    name = "pair sum, derivative by own particle"
+    programs = Programs(CASES[name](1).function)
+    runs, sizes = [], [2**k for k in range(4, 15, 2)]
+    for frames in sizes:
+        (x,) = Programs(CASES[name](frames).arguments)()()
+        program = programs(x)
+        runs.append(lambda x=x, p=program: [p(x) for _ in range(most // len(x))][-1])
+    times = best_times(runs, repeats=3)
+    print(f"\n{name}: what a batch takes, time for a frame")
+    for frames, each in zip(sizes, times, strict=True):
+        taken = programs.need(jax.ShapeDtypeStruct((frames, 50, 3), jnp.float32)).reported
+        print(f"{show(taken):>10}{each / min(times):>7.2f}")
+
+
 def best_times(runs: list[Callable[[], Any]], repeats: int = 7) -> list[float]:
     """Shortest time of each, taken in turns."""
     best = [float("inf")] * len(runs)
@@ -123,4 +139,5 @@ if __name__ == "__main__":
         table([row for row in ROWS if not chosen or row[0] in chosen])
         if not chosen:
             cost_of_options()
+            speed_of_batches()
             hard_limits()

@@ -1,4 +1,4 @@
-"""Work that needs ten times the memory that a process may have: planned, and all at once.
+"""Work that needs ten times the memory that a process may have: in batches, and all at once.
 
 The process may take two GiB more than it holds after its imports. Frames are read from a file,
 the budget is found from the limit, and the peak is the one that was predicted, or below.
@@ -6,19 +6,25 @@ the budget is found from the limit, and the peak is the one that was predicted, 
 
 from __future__ import annotations
 
+import dataclasses
+import itertools
 import math
 import resource
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import jax
 import numpy as np
 from memory_programs import PARTICLES, pairs
 
-from instar.memory import Programs, evaluate, show
+from instar.memory import Evaluated, Programs, evaluate, plan_work, run, show
+from instar.memory.frames import FramesWork, frames_of
 from instar.statefunc import Edges, Sample, derivative
 
 FRAMES, MORE = 220_000, 2 * 2**30
@@ -50,34 +56,46 @@ def limit(name: str) -> int:
     return held + MORE
 
 
-def planned(path: Path, name: str) -> None:
+def in_largest_batches(frames: Sample) -> Evaluated:
+    """What `evaluate` does, in batches as large as fit instead of such as are fast."""
+    work = FramesWork(FUNCTION, frames_of(frames, FUNCTION))
+    one = work.value_of_one()
+    found = np.empty((FRAMES, *one.shape), one.dtype)
+
+    def consume(items: range, value: Any) -> None:
+        found[items.start : items.stop] = np.asarray(value)[: len(items)]
+
+    work = dataclasses.replace(work, held=found.nbytes)
+    return Evaluated(found, run(work, plan_work(work), consume))
+
+
+def in_batches(way: Callable[[Sample], Evaluated], path: Path, name: str) -> None:
     frames = np.memmap(path, np.float32, "r", shape=SHAPE)
     few = np.arange(0, FRAMES, FRAMES // 50)
     expected = np.asarray(jax.jit(values)(np.array(frames[few])))
     whole = Programs(values).need(jax.ShapeDtypeStruct(SHAPE, np.float32)).bytes
     most = limit(name)
-    found = evaluate(FUNCTION, Sample(frames, edges=Edges.all_pairs(PARTICLES)))
-    outcome, plan = found.outcome, found.outcome.plan
-    taken = outcome.measured_peak
+    found = way(Sample(frames, edges=Edges.all_pairs(PARTICLES)))
+    outcome, taken = found.outcome, found.outcome.measured_peak
     assert taken is not None
     np.testing.assert_allclose(found.value[few], expected, rtol=1e-5, atol=1e-5)
     print(f"{name} = {show(most)}, {show(MORE)} more than held; all frames at once: {show(whole)}")
-    print(plan)
+    print(outcome.plan)
     verdict = "ok" if taken <= outcome.predicted_peak and not outcome.events else "MISSED"
     print(f"{'measured peak':16}{show(taken)} of {show(outcome.predicted_peak)} predicted")
     print(f"{len(few)} frames equal those computed directly   {verdict}")
 
 
-def unplanned(path: Path, name: str) -> None:
+def all_at_once(path: Path, name: str) -> None:
     frames = np.memmap(path, np.float32, "r", shape=SHAPE)
     jax.block_until_ready(jax.jit(values)(np.array(frames[:10])))
     limit(name)
     try:
         jax.block_until_ready(jax.jit(values)(frames))
     except jax.errors.JaxRuntimeError as error:
-        print(f"{name}, not planned: {str(error).splitlines()[0]}   ok")
+        print(f"{name}, all at once: {str(error).splitlines()[0]}   ok")
     else:
-        print(f"{name}, not planned: it finished   MISSED")
+        print(f"{name}, all at once: it finished   MISSED")
 
 
 def hard_limits() -> None:
@@ -87,11 +105,19 @@ def hard_limits() -> None:
             raise SystemExit(f"The frames take {show(size)}, but {folder} has {show(room)} left.")
         path = Path(folder) / "frames.raw"
         trajectory(path)
-        for name in LIMITS:
-            for way in ("planned", "unplanned"):
-                print(flush=True)
-                subprocess.run([sys.executable, __file__, way, str(path), name], check=False)
+        for name, way in itertools.product(LIMITS, WAYS):
+            print(flush=True)
+            ended = subprocess.run([sys.executable, __file__, way, str(path), name], check=False)
+            if ended.returncode:
+                print(f"{name}, {way}: it failed   MISSED")
+
+
+WAYS: dict[str, Callable[[Path, str], None]] = {
+    "evaluate": partial(in_batches, partial(evaluate, FUNCTION)),
+    "largest batches": partial(in_batches, in_largest_batches),
+    "all at once": all_at_once,
+}
 
 
 if __name__ == "__main__":
-    {"planned": planned, "unplanned": unplanned}[sys.argv[1]](Path(sys.argv[2]), sys.argv[3])
+    WAYS[sys.argv[1]](Path(sys.argv[2]), sys.argv[3])

@@ -59,14 +59,6 @@ def test_other_shapes_types_and_trees_are_compiled_anew(other):
     assert len(programs) == 2
 
 
-def test_programs_that_are_forgotten_are_compiled_again():
-    programs = Programs(jnp.negative)
-    first = programs(abstract(10))
-    programs.forget()
-    assert len(programs) == 0
-    assert programs(abstract(10)) is not first
-
-
 def test_nothing_is_allocated_to_know_a_need():
     need = Programs(lambda x: jnp.exp(x).sum()).need(abstract(2**17, 2**17))
     assert need.arguments == 2**36

@@ -45,7 +45,7 @@ def test_a_plan_survives_json(made):
 def test_the_text_tells_what_a_user_asks():
     text = str(plan(PER_FRAME, 999, "100 MiB"))
     assert "100 MiB (given: 100 MiB), 10% kept free" in text
-    assert "12 for 999 items, in 1 compiled shapes" in text
+    assert "12 for 999 items, in 1 compiled shape" in text
     assert "84 frames: 84.0 MiB" in text
     assert "memory: frames take 100% of the largest batch" in text
 

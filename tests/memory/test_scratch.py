@@ -10,9 +10,10 @@ from jax import lax
 
 from instar.core.utils.jax_compat import sorts_pairs_as_pairs
 from instar.memory import Programs
-from instar.memory.scratch import LIBRARY, runtime_bytes
+from instar.memory.scratch import LIBRARIES, runtime_bytes
 
 CORES = 3
+PRODUCTS, FACTORISATIONS = LIBRARIES["products"], LIBRARIES["factorisations"]
 
 
 @pytest.fixture(autouse=True)
@@ -94,25 +95,44 @@ def test_top_k_takes_the_numbers_of_one_row():
 
 @pytest.mark.parametrize("terms", [64, 512, 5000])
 def test_a_product_takes_what_it_packs(terms):
-    packed = scratch(lambda x: x @ x.T, 2000, terms) - LIBRARY
+    packed = scratch(lambda x: x @ x.T, 2000, terms) - PRODUCTS
     at_least = 4 * 4000 * min(terms, 720)
     assert at_least < packed < 2 * at_least
 
 
 def test_products_of_a_batch_may_all_be_under_way():
-    one, many = (scratch(lambda x: x @ x, batch, 200, 200) - LIBRARY for batch in (1, 30))
+    one, many = (scratch(lambda x: x @ x, batch, 200, 200) - PRODUCTS for batch in (1, 30))
     assert many == 30 * one > 0
 
 
+@pytest.mark.parametrize("count", [2, 30])
+def test_products_that_need_not_wait_are_all_begun(count):
+    def independent(x):
+        return [x @ (x + x.dtype.type(k)) for k in range(count)]
+
+    one = scratch(lambda x: x @ x, 200, 200) - PRODUCTS
+    assert scratch(independent, 200, 200) - PRODUCTS == count * one
+
+
+def test_products_that_wait_are_not():
+    def powers(x):
+        for _ in range(30):
+            x = x @ x
+        return x
+
+    one = scratch(lambda x: x @ x, 200, 200) - PRODUCTS
+    assert scratch(powers, 200, 200) - PRODUCTS == (CORES + 1) * one
+
+
 def test_small_products_take_only_what_the_library_does():
-    assert scratch(lambda x: x @ x, 1000, 50, 50) == LIBRARY
+    assert scratch(lambda x: x @ x, 1000, 50, 50) == PRODUCTS
 
 
 def test_a_library_counts_once():
     def twice(x):
         return (x @ x) @ (x + 1)
 
-    assert scratch(twice, 60, 60) == LIBRARY
+    assert scratch(twice, 60, 60) == PRODUCTS
 
 
 @pytest.mark.parametrize(("length", "lines"), [(4096, 1), (4099, 10), (2 * 3**4 * 5**2, 1)])
@@ -126,8 +146,8 @@ def test_a_transform_takes_few_of_many_lines():
 
 def test_eigenvectors_take_two_matrices_at_a_time():
     alone, many = (scratch(jnp.linalg.eigh, *batch, 200, 200) for batch in ((), (10,)))
-    assert many == alone > LIBRARY + 2 * 4 * 200**2
+    assert many == alone > FACTORISATIONS + 2 * 4 * 200**2
 
 
 def test_solving_takes_a_few_columns():
-    assert 0 < scratch(jnp.linalg.inv, 500, 500) - LIBRARY < 4 * 500**2
+    assert 0 < scratch(jnp.linalg.inv, 500, 500) - FACTORISATIONS < 4 * 500**2

@@ -68,7 +68,9 @@ class Plan:
     shapes: tuple[Shape, ...]
     batches: tuple[Batch, ...]
     footprint: Footprint
-    waste: float
+    waste: float = 0.0
+    kept: int = 0
+    worthwhile: int | None = None
 
     @property
     def limit(self) -> int:
@@ -76,15 +78,30 @@ class Plan:
         return int(self.budget.bytes * (1 - self.headroom))
 
     @property
-    def predicted_peak(self) -> int:
+    def largest(self) -> int:
         """Bytes that the largest shape takes."""
         return max((shape.bytes for shape in self.shapes), default=0)
+
+    @property
+    def predicted_peak(self) -> int:
+        """Bytes that the run takes at most: `peak_with` the largest shape."""
+        return self.peak_with(self.largest)
+
+    def peak_with(self, need: int) -> int:
+        """The most that is taken if a batch takes ``need``.
+
+        Of one batch to the next a few freed blocks may be kept (``kept``), but no more than there
+        is room for within the limit.
+        """
+        return need if len(self.batches) <= 1 else max(need, min(self.limit, need + self.kept))
 
     @property
     def limited_by(self) -> str:
         """What keeps batches from being larger."""
         if len(self.batches) <= 1:
             return "the number of items: all fit into one batch"
+        if self.worthwhile is not None and self.largest < self.limit / 2:
+            return "caches: larger batches would be slower"
         largest = max(self.shapes, key=lambda shape: shape.bytes)
         parts = {m: slope * largest.sizes[m] for m, slope in self.footprint.per.items()}
         most = max(parts, key=lambda name: parts[name])
@@ -109,6 +126,8 @@ class Plan:
                 "linear": self.footprint.linear,
             },
             "waste": self.waste,
+            "kept": self.kept,
+            "worthwhile": self.worthwhile,
             "predicted_peak": self.predicted_peak,
             "limited_by": self.limited_by,
         }
@@ -123,12 +142,15 @@ class Plan:
             tuple(map(Batch.from_json, data["batches"])),
             Footprint(**data["footprint"]),
             data["waste"],
+            data["kept"],
+            data["worthwhile"],
         )
 
     def __str__(self) -> str:
         budget = f"{show(self.budget.bytes)} ({self.budget.source}), {self.headroom:.0%} kept free"
         items = sum(map(len, self.batches))
-        batches = f"{len(self.batches)} for {items} items, in {len(self.shapes)} compiled shapes"
+        shapes = "1 compiled shape" if len(self.shapes) == 1 else f"{len(self.shapes)} shapes"
+        batches = f"{len(self.batches)} for {items} items, in {shapes}"
         rows = [("budget", budget), ("batches", batches)]
         uses = collections.Counter(batch.shape for batch in self.batches)
         for number, shape in enumerate(self.shapes):

@@ -25,6 +25,10 @@ from instar.memory.work import plan_work, programs_of
 
 __all__ = ["Evaluated", "Watcher", "evaluate"]
 
+WORTHWHILE = 16 * 2**20
+"""Bytes of a batch beyond which a CPU gets slower: they leave its caches, and the C library asks
+the system for such blocks anew each time. Measured in ``bench/memory.py``."""
+
 
 class Watcher:
     """Is told how an evaluation goes; does nothing by itself."""
@@ -80,7 +84,8 @@ def evaluate(
         work = dataclasses.replace(work, reduction=reduction, carry=Carry(reduction.start(like)))
         results = None
     programs = programs_of(work)
-    plan = plan_work(work, budget, programs=programs, headroom=headroom)
+    worthwhile = WORTHWHILE if jax.default_backend() == "cpu" else None
+    plan = plan_work(work, budget, programs=programs, headroom=headroom, worthwhile=worthwhile)
     watcher.planned(plan)
 
     def consume(items: Any, value: Any) -> None:

@@ -66,20 +66,17 @@ class Programs:
 
     def __call__(self, *arguments: Any) -> Compiled:
         """The program for arguments like these, which may be abstract."""
-        shapes = abstract(arguments)
-        leaves, structure = jax.tree.flatten(shapes)
-        key = structure, tuple((leaf.shape, leaf.dtype, leaf.weak_type) for leaf in leaves)
+        shapes, key = _key(arguments)
         if key not in self._compiled:
             self._compiled[key] = self._compile(shapes)
         return self._compiled[key]
 
+    def __contains__(self, arguments: tuple[Any, ...]) -> bool:
+        return _key(arguments)[1] in self._compiled
+
     def need(self, *arguments: Any) -> Need:
         """What the program takes for arguments like these."""
         return self(*arguments).need
-
-    def forget(self) -> None:
-        """Let go of all programs."""
-        self._compiled.clear()
 
     def _compile(self, arguments: tuple[Any, ...]) -> Compiled:
         traced = self._jitted.trace(*arguments)
@@ -97,6 +94,13 @@ class Programs:
             scratch=scratch,
         )
         return Compiled(program, need)
+
+
+def _key(arguments: tuple[Any, ...]) -> tuple[tuple[Any, ...], Any]:
+    """Arguments as abstract arrays, and what tells them from others."""
+    shapes = abstract(arguments)
+    leaves, structure = jax.tree.flatten(shapes)
+    return shapes, (structure, tuple((a.shape, a.dtype, a.weak_type) for a in leaves))
 
 
 def abstract(tree: Any) -> Any:

@@ -35,6 +35,12 @@ class HighWater:
             return None
         return max(self._most, int(most) - self._before)
 
+    def give_back_beyond(self, kept: int | float) -> None:
+        """Let the allocator give free blocks back if more than ``kept`` bytes are held."""
+        held = resident() if self._on_host else None
+        if held is not None and self._before is not None and held - self._before > kept:
+            _give_back()
+
     @contextlib.contextmanager
     def apart(self) -> Iterator[None]:
         """What is held within is not counted: a compiler's own memory, and its programs."""

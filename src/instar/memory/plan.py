@@ -7,9 +7,12 @@ What can't fit alone is refused here, before anything is allocated.
 
 from __future__ import annotations
 
+import math
+import os
 from collections.abc import Mapping
 from typing import Any
 
+import jax
 import numpy as np
 
 from instar.memory.amounts import show
@@ -33,6 +36,10 @@ MOST_STEPS = 8
 """And so many sizes are tried at most."""
 
 
+LARGEST_KEPT = 32 * 2**20
+"""Bytes of the largest block that glibc keeps."""
+
+
 class MemoryPlanError(ValueError):
     """Something can't be planned: it does not fit, and no smaller batch would help."""
 
@@ -44,13 +51,15 @@ def plan(
     *,
     headroom: int | float = HEADROOM,
     most_shapes: int = MOST_SHAPES,
+    worthwhile: int | None = None,
 ) -> Plan:
     """Batches of ``items`` that fit into ``budget``, of at most ``most_shapes`` compiled shapes.
 
     ``items``: their number, if they are all alike; else what each adds to the size of a batch,
     by measure: ``{"systems": [1, 1], "atoms": [120, 40]}``. ``budget``: "8 GiB", "60 %" of what
     is left, or None for all that is left. If the footprint can compile, the chosen shapes are
-    compiled and checked.
+    compiled and checked. Batches beyond ``worthwhile`` bytes are not made: where they would be
+    slower, not faster.
     """
     if not 0 <= headroom < 1:
         raise ValueError(f"Headroom is a part of the budget, from 0 to below 1; not {headroom}.")
@@ -60,12 +69,14 @@ def plan(
     found = find_budget(budget)
     limit = int(found.bytes * (1 - headroom))
     if not len(next(iter(measures.values()))):
-        return Plan(found, headroom, (), (), footprint, 0.0)
+        return Plan(found, headroom, (), (), footprint)
     _refuse_what_is_too_large(footprint, measures, limit)
-    packed = _largest_that_fits(footprint, measures, limit, most_shapes)
+    most = math.inf if worthwhile is None else float(worthwhile)
+    packed = _largest_that_fits(footprint, measures, limit, most_shapes, most)
     shapes = tuple(Shape(sizes, _bytes(footprint, sizes)) for sizes in packed.shapes)
     batches = tuple(map(Batch, packed.batches, packed.shape_of))
-    return Plan(found, headroom, shapes, batches, footprint, _waste(footprint, measures, packed))
+    waste = _waste(footprint, measures, packed)
+    return Plan(found, headroom, shapes, batches, footprint, waste, _kept(), worthwhile)
 
 
 def _measures(footprint: Footprint, items: int | Mapping[str, Any]) -> dict[str, np.ndarray]:
@@ -116,7 +127,11 @@ def _sizes_of(measures: dict[str, np.ndarray], item: int) -> Sizes:
 
 
 def _largest_that_fits(
-    footprint: Footprint, measures: dict[str, np.ndarray], limit: int, most_shapes: int
+    footprint: Footprint,
+    measures: dict[str, np.ndarray],
+    limit: int,
+    most_shapes: int,
+    worthwhile: float,
 ) -> Packed:
     """Items packed as tightly as shapes within the limit allow, and few of them.
 
@@ -125,7 +140,8 @@ def _largest_that_fits(
     """
     weights = np.atleast_1d(footprint.weight(measures))
     heaviest, everything = float(weights.max()), float(weights.sum())
-    guess = max(heaviest, min(everything, limit - footprint.fixed))
+    most = max(heaviest, min(everything, worthwhile))
+    guess = max(heaviest, min(most, limit - footprint.fixed))
     smallest = min(heaviest, guess / 4)
     heaviest_shape = limit - footprint.fixed if footprint.linear else np.inf
 
@@ -137,9 +153,9 @@ def _largest_that_fits(
 
     packed, need = packed_with(guess)
     if need <= limit:
-        if footprint.linear or guess >= everything:
+        if footprint.linear or guess >= most:
             return packed
-        low, high = guess, everything
+        low, high = guess, most
     else:
         low, high = smallest, guess
         packed, need = packed_with(low)
@@ -163,6 +179,15 @@ def _largest_that_fits(
 def _bytes(footprint: Footprint, sizes: Sizes) -> int:
     """The need of a shape: the compiler's, if it can be asked."""
     return footprint.exact(sizes) if footprint.exact is not None else int(footprint.bytes(sizes))
+
+
+def _kept() -> int:
+    """Bytes that the C library may keep of what was freed: a small block for each thread.
+
+    Larger blocks go back to the system at once.
+    """
+    on_host = jax.default_backend() == "cpu"
+    return (os.cpu_count() or 1) * LARGEST_KEPT if on_host else 0
 
 
 def _waste(footprint: Footprint, measures: dict[str, np.ndarray], packed: Packed) -> float:

@@ -11,6 +11,7 @@ rounding; each such event is logged and told.
 from __future__ import annotations
 
 import collections
+import contextlib
 import dataclasses
 import logging
 from collections.abc import Callable
@@ -25,7 +26,7 @@ from instar.memory.amounts import show
 from instar.memory.batches import Batch, Plan
 from instar.memory.budget import Budget
 from instar.memory.footprint import Sizes
-from instar.memory.need import Compiled, Programs, abstract
+from instar.memory.need import Compiled, Programs
 from instar.memory.peak import HighWater
 from instar.memory.work import Work, plan_work, programs_of
 
@@ -97,6 +98,7 @@ class _Running:
     ) -> None:
         self.work, self.plan, self.programs = work, plan, programs
         self.on_event, self.events, self.done = on_event, [], 0
+        self.total = max(1, sum(map(len, plan.batches)))
         self.predicted, self.peak = 0, HighWater()
         self.attempts, self.done_before = 0, -1
 
@@ -112,7 +114,10 @@ class _Running:
         return Outcome(self.plan, self.predicted, self.peak.growth(), tuple(self.events))
 
     def _one(self, batch: Batch, consume: Callable[[Any, Any], None]) -> None:
-        sizes = self.plan.shapes[batch.shape].sizes
+        shape = self.plan.shapes[batch.shape]
+        sizes = shape.sizes
+        written = self.work.held * self.done / self.total
+        self.peak.give_back_beyond(self.plan.peak_with(shape.bytes) - shape.bytes + written)
         try:
             state, inputs = self.work.load(batch.items, sizes)
             value = self._settled(batch, sizes, state, inputs)
@@ -139,8 +144,9 @@ class _Running:
 
     def _program_for(self, batch: Batch, state: Any, inputs: Any) -> Compiled:
         """The compiled program, if what it takes is within the plan's limit."""
-        with self.peak.apart():
-            program = self.programs(abstract(state), abstract(inputs))
+        known = (state, inputs) in self.programs
+        with contextlib.nullcontext() if known else self.peak.apart():
+            program = self.programs(state, inputs)
         need = program.need.bytes + self.work.held
         if need > self.plan.limit and len(batch) > 1:
             text = (
@@ -152,7 +158,7 @@ class _Running:
                 f"Item {int(batch.items[0])} alone needs {show(need)} now that its buffers have "
                 f"grown, but a batch may take {show(self.plan.limit)}.\nGive a larger budget."
             )
-        self.predicted = max(self.predicted, need)
+        self.predicted = max(self.predicted, self.plan.peak_with(need))
         return program
 
     def _halved(self, batch: Batch, error: Exception) -> Exception:
@@ -186,7 +192,11 @@ class _Running:
                 "The work must take what it has grown by into account (Work.grown)."
             )
         items = np.sort(np.concatenate([np.asarray(batch.items) for batch in todo]))
-        options: Any = {"programs": self.programs, "headroom": self.plan.headroom}
+        options: Any = {
+            "programs": self.programs,
+            "headroom": self.plan.headroom,
+            "worthwhile": self.plan.worthwhile,
+        }
         with self.peak.apart():
             new = plan_work(self.work, why.budget, items=items, **options)
         self.plan = _renumbered(new, items)

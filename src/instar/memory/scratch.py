@@ -8,6 +8,7 @@ the compiler for their room, so it reports all of it.
 
 from __future__ import annotations
 
+import collections
 import math
 import os
 import re
@@ -22,8 +23,8 @@ RUNTIME, THREAD = 4 * 2**20, 2**19
 """Code that is read when it is first run, and small blocks that are kept for the next time; in
 all, and for each core."""
 
-LIBRARY = 8 * 2**20
-"""Kernels and buffers that a library of products or factorisations makes once and keeps."""
+LIBRARIES = {"products": 12 * 2**20, "factorisations": 8 * 2**20}
+"""Kernels and buffers that a library makes once and keeps."""
 
 SORTED_VALUE, SORTED_LIST = 16, 40
 """Bytes that a general sort takes for a value, whatever its own size; and for each place once its
@@ -81,6 +82,7 @@ class _Operation(NamedTuple):
     results: list[_Shape]
     operands: list[_Shape]
     rest: str
+    level: int  # products that must be done one after the other up to here
 
     def numbers(self, attribute: str) -> list[int]:
         """The numbers of an attribute such as ``dimensions={0}``."""
@@ -95,11 +97,18 @@ class _Scratch(NamedTuple):
 
 def scratch_bytes(program: str) -> int:
     """Bytes of a compiled program, given as text, that are in none of the compiler's figures."""
-    found = [_RULES[each.name](each) for each in _operations(program)]
-    # Each core runs an operation, and so does the thread that called.
-    largest = sorted((each.own for each in found), reverse=True)[: _cores() + 1]
-    libraries = {each.library for each in found} - {""}
-    return runtime_bytes() + sum(largest) + LIBRARY * len(libraries)
+    each, libraries, products = [], set[str](), collections.Counter[int]()
+    for operation in _operations(program):
+        own, library = _RULES[operation.name](operation)
+        each.append(own)
+        libraries |= {library} & set(LIBRARIES)
+        if operation.name == "dot":
+            products[operation.level] += own
+    # Each core runs an operation, and so does the thread that called; products that need not wait
+    # for each other are all begun.
+    largest = sum(sorted(each, reverse=True)[: _cores() + 1])
+    at_once = max(largest, *products.values(), 0)
+    return runtime_bytes() + at_once + sum(LIBRARIES[name] for name in libraries)
 
 
 def runtime_bytes() -> int:
@@ -114,17 +123,18 @@ def _cores() -> int:
 def _operations(program: str) -> Iterator[_Operation]:
     """The operations that may have scratch, with the shapes that they take and give."""
     known: dict[str, list[_Shape]] = {}
+    levels: dict[str, int] = {}
     for line in program.splitlines():
         match = _LINE.search(line)
         if match is None:
             continue
         result, shapes, name, rest = match.groups()
         known[result] = [_shape(*parts) for parts in _SHAPE.findall(shapes)]
-        if name in _RULES:
-            given = _OPERAND.findall(rest.partition(")")[0])
-            operands = [shape for operand in given for shape in known.get(operand, [])]
-            if operands and known[result]:
-                yield _Operation(name, known[result], operands, rest)
+        given = _OPERAND.findall(rest.partition(")")[0])
+        levels[result] = max((levels.get(each, 0) for each in given), default=0) + (name == "dot")
+        operands = [shape for operand in given for shape in known.get(operand, [])]
+        if name in _RULES and operands and known[result]:
+            yield _Operation(name, known[result], operands, rest, levels[result])
 
 
 def _shape(kind: str, bits: str, dims: str, nearest: str) -> _Shape:

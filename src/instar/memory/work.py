@@ -15,7 +15,7 @@ from instar.memory.budget import Budget, find_budget
 from instar.memory.calibrate import fit
 from instar.memory.footprint import Footprint, Sizes
 from instar.memory.need import Need, Programs, abstract
-from instar.memory.plan import HEADROOM, MOST_SHAPES, plan, too_large
+from instar.memory.plan import HEADROOM, plan, too_large
 
 __all__ = ["Work", "plan_work", "programs_of"]
 
@@ -71,7 +71,7 @@ def plan_work(
     items: np.ndarray | None = None,
     programs: Programs | None = None,
     headroom: int | float = HEADROOM,
-    most_shapes: int = MOST_SHAPES,
+    worthwhile: int | None = None,
 ) -> Plan:
     """Batches of some work, all of it or some ``items``, that fit into a budget."""
     programs = programs_of(work) if programs is None else programs
@@ -80,7 +80,7 @@ def plan_work(
     if items is not None:
         measures = {name: values[items] for name, values in measures.items()}
     footprint = _footprint(work, measures, programs, int(found.bytes * (1 - headroom)))
-    return plan(footprint, measures, found, headroom=headroom, most_shapes=most_shapes)
+    return plan(footprint, measures, found, headroom=headroom, worthwhile=worthwhile)
 
 
 def _footprint(
