@@ -104,11 +104,11 @@ def cost_of_options(size: int = 4096) -> None:
     print(f"\nproduct, {size} × {size}: planned / default options, time: {best[0] / best[1]:.2f}")
 
 
-def speed_of_batches(most: int = 16_384) -> None:
+def speed_of_batches(most: int = 4096) -> None:
     """Time for a frame by the size of a batch, over that of the fastest."""
     name = "pair sum, derivative by own particle"
     programs = Programs(CASES[name](1).function)
-    runs, sizes = [], [2**k for k in range(4, 15, 2)]
+    runs, sizes = [], [2**k for k in range(4, 13, 2)]
     for frames in sizes:
         (x,) = Programs(CASES[name](frames).arguments)()()
         program = programs(x)

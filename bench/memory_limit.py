@@ -7,7 +7,6 @@ the budget is found from the limit, and the peak is the one that was predicted, 
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import math
 import resource
 import shutil
@@ -23,7 +22,7 @@ import jax
 import numpy as np
 from memory_programs import PARTICLES, pairs
 
-from instar.memory import Evaluated, Programs, evaluate, plan_work, run, show
+from instar.memory import Evaluated, Programs, evaluate, find_budget, plan_work, run, show
 from instar.memory.frames import FramesWork, frames_of
 from instar.statefunc import Edges, Sample, derivative
 
@@ -58,6 +57,7 @@ def limit(name: str) -> int:
 
 def in_largest_batches(frames: Sample) -> Evaluated:
     """What `evaluate` does, in batches as large as fit instead of such as are fast."""
+    budget = find_budget()
     work = FramesWork(FUNCTION, frames_of(frames, FUNCTION))
     one = work.value_of_one()
     found = np.empty((FRAMES, *one.shape), one.dtype)
@@ -66,7 +66,7 @@ def in_largest_batches(frames: Sample) -> Evaluated:
         found[items.start : items.stop] = np.asarray(value)[: len(items)]
 
     work = dataclasses.replace(work, held=found.nbytes)
-    return Evaluated(found, run(work, plan_work(work), consume))
+    return Evaluated(found, run(work, plan_work(work, budget), consume))
 
 
 def in_batches(way: Callable[[Sample], Evaluated], path: Path, name: str) -> None:
@@ -105,7 +105,7 @@ def hard_limits() -> None:
             raise SystemExit(f"The frames take {show(size)}, but {folder} has {show(room)} left.")
         path = Path(folder) / "frames.raw"
         trajectory(path)
-        for name, way in itertools.product(LIMITS, WAYS):
+        for name, way in RUNS:
             print(flush=True)
             ended = subprocess.run([sys.executable, __file__, way, str(path), name], check=False)
             if ended.returncode:
@@ -117,6 +117,9 @@ WAYS: dict[str, Callable[[Path, str], None]] = {
     "largest batches": partial(in_batches, in_largest_batches),
     "all at once": all_at_once,
 }
+
+RUNS = [("RLIMIT_DATA", way) for way in WAYS]
+RUNS += [("RLIMIT_AS", way) for way in ("evaluate", "all at once")]
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from instar.core.utils.jax_compat import planning_options
+from instar.core.utils.jax_compat import closed_over, planning_options
 from instar.memory.scratch import scratch_bytes
 
 __all__ = ["Compiled", "Need", "Programs", "abstract"]
@@ -58,7 +58,7 @@ class Programs:
     """A function, compiled once for each shape of arguments; nothing is allocated for it."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        self._jitted = jax.jit(function)
+        self._jitted = jax.jit(function, keep_unused=True)  # who calls holds them all the same
         self._compiled: dict[Any, Compiled] = {}
 
     def __len__(self) -> int:
@@ -80,7 +80,7 @@ class Programs:
 
     def _compile(self, arguments: tuple[Any, ...]) -> Compiled:
         traced = self._jitted.trace(*arguments)
-        constants = sum(np.size(c) * np.dtype(c.dtype).itemsize for c in traced.jaxpr.consts)
+        constants = {id(c): _nbytes(c) for c in closed_over(traced.jaxpr)}
         platform = jax.default_backend()
         program = traced.lower().compile(compiler_options=planning_options(platform))
         figures: Any = program.memory_analysis()
@@ -90,10 +90,14 @@ class Programs:
             outputs=figures.output_size_in_bytes,
             temporaries=figures.temp_size_in_bytes,
             shared=figures.alias_size_in_bytes,
-            constants=constants,
+            constants=sum(constants.values()),
             scratch=scratch,
         )
         return Compiled(program, need)
+
+
+def _nbytes(constant: Any) -> int:
+    return np.size(constant) * jax.dtypes.canonicalize_dtype(constant.dtype).itemsize
 
 
 def _key(arguments: tuple[Any, ...]) -> tuple[tuple[Any, ...], Any]:

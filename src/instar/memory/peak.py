@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,6 +13,9 @@ import jax
 from instar.memory.readings import high_water, reset_high_water, resident
 
 __all__ = ["HighWater"]
+
+PAUSES = (0.0, 0.001, 0.004, 0.015, 0.05)
+"""Seconds to wait for memory that is about to be freed."""
 
 
 class HighWater:
@@ -23,7 +27,7 @@ class HighWater:
     def __init__(self, device: Any = None) -> None:
         self._device = jax.local_devices()[0] if device is None else device
         self._on_host = self._device.platform == "cpu"
-        self._most = 0
+        self._most, self._stuck = 0, 0.0
         self._before = self._held()
         if self._on_host:
             reset_high_water()
@@ -37,9 +41,13 @@ class HighWater:
 
     def give_back_beyond(self, kept: int | float) -> None:
         """Let the allocator give free blocks back if more than ``kept`` bytes are held."""
-        held = resident() if self._on_host else None
-        if held is not None and self._before is not None and held - self._before > kept:
+        for pause in PAUSES:
+            held = resident() if self._on_host else None
+            if held is None or self._before is None or held - self._before <= kept + self._stuck:
+                return
+            time.sleep(pause)  # programs free their buffers a moment after they are done
             _give_back()
+        self._stuck = max(0.0, (resident() or 0) - self._before - kept)  # not worth another wait
 
     @contextlib.contextmanager
     def apart(self) -> Iterator[None]:

@@ -14,6 +14,9 @@ __all__ = ["padded_frames"]
 ALIGNMENT = 64
 """Bytes; an array that starts at a multiple is used by the CPU's programs as it is."""
 
+PIECE = 16 * 2**20
+"""Bytes that are read from a file at a time."""
+
 
 def padded_frames(source: Any, frames: range, length: int) -> Any:
     """Some frames on the device, the last of them repeated up to ``length``.
@@ -30,10 +33,19 @@ def padded_frames(source: Any, frames: range, length: int) -> Any:
     if hasattr(source, "read_direct"):
         source.read_direct(buffer, part, slice(0, len(frames)))
     else:
-        buffer[: len(frames)] = source[part]
-        _let_go(source)
+        _read(source, part, buffer)
     buffer[len(frames) :] = buffer[len(frames) - 1]
     return jax.device_put(buffer)
+
+
+def _read(source: Any, part: slice, buffer: np.ndarray) -> None:
+    """Copy a part of the frames, some at a time, so that a file's pages are few."""
+    row = max(1, math.prod(buffer.shape[1:]) * buffer.dtype.itemsize)
+    some = max(1, PIECE // row)
+    for start in range(part.start, part.stop, some):
+        end = min(start + some, part.stop)
+        buffer[start - part.start : end - part.start] = source[start:end]
+        _let_go(source)
 
 
 def _aligned(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:

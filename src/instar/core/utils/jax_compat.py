@@ -10,7 +10,7 @@ programs, and how each of these primitives writes its parameters down.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 import jax
@@ -467,6 +467,14 @@ def _flat_tree(items: list[Any]) -> Any:
 
 
 # ---------------------------------------------------------------------- compiling
+
+
+def closed_over(program: Program) -> Iterator[Any]:
+    """The arrays that a traced function closes over, those of functions inside of it too."""
+    yield from (c for c in getattr(program, "consts", ()) if hasattr(c, "dtype"))
+    for equation in getattr(program, "jaxpr", program).eqns:
+        for inner in jaxprs_in_params(equation.params):
+            yield from closed_over(inner)
 
 
 def planning_options(platform: str) -> dict[str, Any]:
