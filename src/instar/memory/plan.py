@@ -21,7 +21,7 @@ from instar.memory.budget import Budget, find_budget
 from instar.memory.footprint import Footprint, Sizes
 from instar.memory.packing import Packed, pack
 
-__all__ = ["HEADROOM", "MOST_SHAPES", "MemoryPlanError", "plan", "too_large"]
+__all__ = ["HEADROOM", "MOST_SHAPES", "MemoryPlanError", "TooLargeError", "plan"]
 
 HEADROOM = 0.1
 """The part of a budget that is left free by default: other allocations, fragments."""
@@ -42,6 +42,22 @@ LARGEST_KEPT = 32 * 2**20
 
 class MemoryPlanError(ValueError):
     """Something can't be planned: it does not fit, and no smaller batch would help."""
+
+
+class TooLargeError(MemoryPlanError):
+    """An item that can't fit alone."""
+
+    def __init__(self, item: int, sizes: Sizes, need: int, limit: int) -> None:
+        known = ", ".join(f"{n} {name}" for name, n in sizes.items())
+        super().__init__(
+            f"Item {item} ({known}) needs {show(need)}, but a batch may take {show(limit)}.\n"
+            "Give a larger budget, make the item smaller, or use single precision."
+        )
+        self.item, self.figures = item, (sizes, need, limit)
+
+    def called(self, number: int) -> TooLargeError:
+        """The same of an item that has another number."""
+        return TooLargeError(number, *self.figures)
 
 
 def plan(
@@ -110,16 +126,7 @@ def _refuse_what_is_too_large(
     if not footprint.linear and footprint.exact is not None:
         need = footprint.exact(_sizes_of(measures, worst))
     if need > limit:
-        raise too_large(worst, _sizes_of(measures, worst), need, limit)
-
-
-def too_large(item: int, sizes: Sizes, need: int, limit: int) -> MemoryPlanError:
-    """What to say of an item that can't fit alone."""
-    known = ", ".join(f"{n} {name}" for name, n in sizes.items())
-    return MemoryPlanError(
-        f"Item {item} ({known}) needs {show(need)}, but a batch may take {show(limit)}.\n"
-        "Give a larger budget, make the item smaller, or use single precision."
-    )
+        raise TooLargeError(worst, _sizes_of(measures, worst), need, limit)
 
 
 def _sizes_of(measures: dict[str, np.ndarray], item: int) -> Sizes:

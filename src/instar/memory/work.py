@@ -15,9 +15,13 @@ from instar.memory.budget import Budget, find_budget
 from instar.memory.calibrate import fit
 from instar.memory.footprint import Footprint, Sizes
 from instar.memory.need import Need, Programs, abstract
-from instar.memory.plan import HEADROOM, plan, too_large
+from instar.memory.plan import HEADROOM, TooLargeError, plan
 
 __all__ = ["Work", "plan_work", "programs_of"]
+
+LARGEST_PROBE = 2**30
+"""Bytes of arguments up to which a program is compiled for all items at once: compilers crash
+where arrays get too many elements."""
 
 
 @runtime_checkable
@@ -73,20 +77,31 @@ def plan_work(
     headroom: int | float = HEADROOM,
     worthwhile: int | None = None,
 ) -> Plan:
-    """Batches of some work, all of it or some ``items``, that fit into a budget."""
+    """Batches of some work, all of it or some ``items``, that fit into a budget.
+
+    ``worthwhile``: bytes of a batch beyond which larger ones would not be faster.
+    """
     programs = programs_of(work) if programs is None else programs
     found = find_budget(budget)
     measures = dict(work.measures)
     if items is not None:
         measures = {name: values[items] for name, values in measures.items()}
-    footprint = _footprint(work, measures, programs, int(found.bytes * (1 - headroom)))
-    return plan(footprint, measures, found, headroom=headroom, worthwhile=worthwhile)
+    limit = int(found.bytes * (1 - headroom))
+    try:
+        footprint = _footprint(work, measures, programs, limit, worthwhile)
+        return plan(footprint, measures, found, headroom=headroom, worthwhile=worthwhile)
+    except TooLargeError as error:
+        raise error if items is None else error.called(int(items[error.item])) from None
 
 
 def _footprint(
-    work: Work, measures: dict[str, np.ndarray], programs: Programs, limit: int
+    work: Work,
+    measures: dict[str, np.ndarray],
+    programs: Programs,
+    limit: int,
+    worthwhile: int | None,
 ) -> Footprint:
-    """From the program for all items if they fit; else from calibration at sizes that do."""
+    """From the program for all items if one batch will do; else by calibration at good sizes."""
 
     def need(sizes: Sizes) -> Need:
         return programs.need(*work.abstract(sizes))
@@ -94,12 +109,15 @@ def _footprint(
     everything = {name: int(values.sum()) for name, values in measures.items()}
     largest = {name: int(values.max(initial=1)) for name, values in measures.items()}
     given = sum(_nbytes(leaf) for leaf in jax.tree.leaves(abstract(work.abstract(everything))))
-    if given + work.held <= limit:
-        whole = need(everything).bytes
-        if whole + work.held <= limit:
-            return _proportional(everything, whole, need).holding(work.held)
-        given = whole
-    share = (limit - work.held) / max(1, given)
+    enough = limit - work.held
+    part = min(1.0, min(enough, worthwhile or LARGEST_PROBE) / max(1, given))
+    if part > 0:
+        probe = {name: max(largest[name], int(part * n)) for name, n in everything.items()}
+        needed = need(probe).bytes
+        if needed <= enough and (part == 1 or (worthwhile or math.inf) <= needed):
+            return _proportional(probe, needed, need).holding(work.held)
+        given = max(needed / part, 1)
+    share = enough / given
     _refuse_early(work, measures, need, limit, share)
     high = {name: max(2 * largest[name], int(share * n)) for name, n in everything.items()}
     low = {name: max(1, math.ceil(n / 2)) for name, n in high.items()}
@@ -116,12 +134,12 @@ def _refuse_early(
         sizes = {name: int(values[worst]) for name, values in measures.items()}
         alone = need(sizes).bytes + work.held
         if alone > limit:
-            raise too_large(worst, sizes, alone, limit)
+            raise TooLargeError(worst, sizes, alone, limit)
 
 
-def _proportional(everything: Sizes, whole: int, need: Any) -> Footprint:
-    """Each measure with the same part of the bytes: there is one batch, so nothing asks more."""
-    per = {name: whole / len(everything) / max(1, n) for name, n in everything.items()}
+def _proportional(sizes: Sizes, needed: int, need: Any) -> Footprint:
+    """Each measure with the same part of the bytes: good enough where memory is no concern."""
+    per = {name: needed / len(sizes) / max(1, n) for name, n in sizes.items()}
     return Footprint(0.0, per, "the compiler", exact=lambda sizes: need(sizes).bytes)
 
 
