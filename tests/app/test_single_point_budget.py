@@ -7,7 +7,10 @@ from ase.build import bulk
 
 import instar
 from instar.app import within_budget
+from instar.core.data import Index
+from instar.core.typing import ParticleId
 from instar.memory import MemoryPlanError
+from instar.potentials import HarmonicBond, HarmonicTrap
 
 ARGON = {
     "type": "lennard_jones",
@@ -121,3 +124,12 @@ def test_one_structure_of_such_a_potential_that_can_not_fit_is_refused():
     salt = bulk("NaCl", "rocksalt", a=5.6, cubic=True) * (8, 8, 8)
     with pytest.raises(MemoryPlanError, match=r"Structure 0 \(4096 atoms\) needs .* there may be"):
         instar.single_point(salt, SALT, budget="20 MiB")
+
+
+@pytest.mark.long
+def test_a_potential_object_that_names_atoms_is_never_used_for_others():
+    salt = [bulk("NaCl", "rocksalt", a=5.6, cubic=True) * (6, 6, 6) for _ in range(2)]
+    bonds = Index.integer([[0, 1]], n=len(salt[0]) * 2, label=ParticleId)
+    bonded = HarmonicBond(bonds, np.array([1.0]), np.array([2.0]))
+    with pytest.raises(MemoryPlanError, match="one object for all of them"):
+        instar.single_point(salt, bonded + HarmonicTrap(1.0), budget="1 MiB")

@@ -6,8 +6,9 @@ import pytest
 from support import raises
 
 import instar
-from instar.memory import FrameError, MemoryPlanError
+from instar.memory import FrameError, HighWater, MemoryPlanError, plan_work
 from instar.memory import evaluate as planned
+from instar.memory.frames import FramesWork, frames_of
 from instar.statefunc import (
     Edges,
     Sample,
@@ -200,6 +201,32 @@ def test_nothing_is_shown_where_there_is_no_terminal(capfd):
             "out has the shape (3, 5, 3) and float32, but the values are (4001, 5, 3) in float32.",
         ),
         (
+            {"frames": jax.random.split(jax.random.key(0), 3)},
+            FrameError,
+            "Frames are numbers, not key<fry>.",
+        ),
+        (
+            {"frames": np.array([b"a", b"b"])},
+            FrameError,
+            "Frames are numbers, not |S1.",
+        ),
+        (
+            {"frames": np.ma.masked_less(FRAMES, 0)},
+            FrameError,
+            "Masked arrays are not read: their masks would be lost.",
+        ),
+        (
+            {"function": FORCE, "frames": Sample(FRAMES[0], edges=EDGES)},
+            FrameError,
+            "One frame of positions has 2 axes, and another one counts the frames; these have the "
+            "shape (12, 3).",
+        ),
+        (
+            {"function": lambda v: None},
+            FrameError,
+            "The function gives no arrays, so there is nothing to evaluate.",
+        ),
+        (
             {"budget": "3 MiB", "function": lambda v: jnp.tile(v, (10, 1))},
             MemoryPlanError,
             "The values of 4001 frames take 5.49 MiB by themselves, of 2.70 MiB.",
@@ -209,6 +236,53 @@ def test_nothing_is_shown_where_there_is_no_terminal(capfd):
 def test_what_makes_no_sense_is_refused(arguments, error, message):
     with raises(error, message):
         instar.evaluate(**{"function": sorted_outer, "frames": FRAMES, **arguments})
+
+
+def test_big_endian_frames_are_numbers_like_any_others():
+    np.testing.assert_allclose(
+        instar.evaluate(lambda v: v * 2, np.arange(3, dtype=">f8")), [0.0, 2.0, 4.0]
+    )
+
+
+def test_half_precision_is_added_up_in_single_precision():
+    halves = np.full(70_000, 0.5, np.float16)
+    assert instar.evaluate(lambda v: v, halves, reduce="mean") == pytest.approx(0.5)
+
+
+def test_a_sum_with_an_infinity_is_infinite():
+    values = np.array([1, np.inf, 2], np.float32)
+    assert instar.evaluate(lambda v: v, values, reduce="sum") == np.inf
+
+
+def test_a_carry_in_double_precision_stays_so():
+    counted = instar.evaluate(
+        lambda v: v.sum(),
+        FRAMES[:100],
+        reduce=lambda carry, value: carry + 1,
+        initial=np.array(2**40),
+    )
+    assert counted == 2**40 + 100
+
+
+def test_the_largest_of_truths_is_whether_any_is_true():
+    assert instar.evaluate(lambda v: v > 2, np.arange(4, dtype=np.float32), reduce="max")
+
+
+def test_a_failing_progress_function_does_not_count_frames_twice():
+    def progress(done, total):
+        raise MemoryError("Out of memory, in the caller's own code")
+
+    with pytest.raises(MemoryError, match="own code"):
+        instar.evaluate(lambda v: v.sum(), FRAMES, reduce="sum", budget=SMALL, progress=progress)
+
+
+def test_planning_many_frames_takes_no_memory_for_each():
+    frames = np.broadcast_to(np.float32(1), (50_000_000, 1))
+    work = FramesWork(lambda v: v * 2, frames_of(frames, None), held=0)
+    peak = HighWater()
+    made = plan_work(work, "60 MiB")
+    assert sum(map(len, made.batches)) == 50_000_000
+    assert (peak.growth() or 0) < 150 * 2**20
 
 
 def test_integers_are_not_added_up_where_they_may_overflow():

@@ -64,6 +64,16 @@ def test_equal_items_go_into_equal_batches():
     assert made.waste == 0
 
 
+def test_items_that_fit_alone_always_have_a_plan():
+    rng = np.random.default_rng(0)
+    atoms = rng.integers(900, 1000, 3000)
+    items = {"atoms": atoms, "edges": 2000 - atoms}
+    per = {"atoms": 1.0, "edges": 1.0}
+    made = plan(Footprint(0.0, per, "a test"), items, 2001, headroom=0)
+    assert made.predicted_peak <= 2001
+    assert sum(map(len, made.batches)) == 3000
+
+
 def test_items_as_heavy_as_a_batch_are_alone():
     weights = {"atoms": np.array([100, 99, 98, 1, 1, 1])}
     packed = pack(weights, lambda s: np.asarray(s["atoms"], float), 100.0, 8, 100.0)

@@ -74,6 +74,10 @@ def test_a_budget_that_is_given_is_taken_as_it_is():
             {"items": {"atoms": [-1], "systems": [1]}},
             "Item 0 has a negative size in atoms.",
         ),
+        (
+            {"items": {"systems": [1], "atoms": [1.5]}},
+            "Sizes are whole numbers; those in atoms are of float64.",
+        ),
         ({"items": 5}, "The footprint has the measures systems, atoms; give what each item adds "),
         (
             {"items": ragged([1]), "headroom": 1.0},

@@ -7,8 +7,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from growing import PairEnergy, frames
+from jax.tree_util import Partial
 
 from instar.core.assertion import runtime_assert
+from instar.core.capacity import CapacityError
 from instar.memory import OutOfMemoryError, evaluate
 
 FRAMES = frames(3000)
@@ -59,6 +61,30 @@ def test_a_failed_check_without_a_repair_raises():
         evaluate(checked, np.full((10, 3), 2, np.float32))
 
 
+def test_a_growing_function_hidden_in_another_says_what_to_do():
+    near = PairEnergy(jnp.float32(2), capacity=16)
+    with pytest.raises(CapacityError) as caught:
+        evaluate(lambda x: 2 * near(x), FRAMES)
+    assert "give the object itself" in caught.value.__notes__[1]
+
+
+def test_halving_goes_on_where_most_of_the_memory_is_always_there():
+    class Source:
+        """Frames that can only be read a few at a time."""
+
+        shape, dtype = (400, 3), np.dtype(np.float32)
+
+        def __getitem__(self, part):
+            if part.stop - part.start > 100:
+                raise MemoryError("Too many at once.")
+            return np.ones((part.stop - part.start, 3), np.float32)
+
+    weights = jnp.ones(5_000_000)
+    found = evaluate(Partial(lambda w, x: x.sum() + w[0], weights), Source(), reduce="sum")
+    assert found.value == 4 * 400
+    assert set(kinds(found.outcome)) == {"halved"}
+
+
 def limited(code):
     """What a fresh process prints; ``limit`` says how much more it may take than it holds."""
     prelude = """
@@ -92,7 +118,7 @@ def test_running_out_of_memory_halves_the_batch_and_goes_on():
     last = []
 
     def consume(items, value):
-        last[:] = [np.array(value[-20:])] if items[-1] == len(frames) - 1 else last
+        last[:] = [np.array(value[: len(items)][-20:])] if items[-1] == len(frames) - 1 else last
 
     outcome = run(work, plan, consume)
     print([event.kind for event in outcome.events])

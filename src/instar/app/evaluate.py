@@ -55,7 +55,7 @@ def evaluate(
     terminal, or a function that is called with the frames done and their number.
     """
     leaves = jax.tree.leaves(frames)
-    wide = any(getattr(leaf, "dtype", None) in _WIDE for leaf in leaves)
+    wide = any(map(_is_wide, [*leaves, *jax.tree.leaves(initial)]))
     total = int(leaves[0].shape[0]) if leaves and getattr(leaves[0], "shape", ()) else 0
     precision = jax.enable_x64(True) if wide else contextlib.nullcontext()
     with precision, _watcher(progress, total) as watcher:
@@ -68,6 +68,11 @@ def evaluate(
             out=out,
             watcher=watcher,
         ).value
+
+
+def _is_wide(leaf: Any) -> bool:
+    kind = getattr(leaf, "dtype", None)
+    return isinstance(kind, np.dtype) and kind.newbyteorder("=") in _WIDE
 
 
 class _Quiet(Watcher):

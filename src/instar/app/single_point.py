@@ -58,7 +58,7 @@ def single_point(
         found = computed_within(structures, built, precision, find_budget(budget), point)
     ends = np.cumsum([len(atoms) for atoms in structures])[:-1]
     forces = [f.copy() for f in np.split(np.asarray(found.forces), ends)]
-    return SinglePoint(np.asarray(found.energies), forces, np.asarray(found.stresses))
+    return SinglePoint(np.array(found.energies), forces, np.array(found.stresses))
 
 
 def check_species(

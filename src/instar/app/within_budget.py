@@ -10,6 +10,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from instar.app.ase_potential import AsePotential
 from instar.app.in_batches import Results, StructuresWork, can_share_shapes, results_of
 from instar.app.point import Point, computed, evaluated, room_for, tabled, with_list
 from instar.app.potentials import Built
@@ -17,6 +18,7 @@ from instar.core.result import as_result_function
 from instar.memory import Budget, MemoryPlanError, Programs, plan_work, programs_of, run, show
 from instar.memory.plan import HEADROOM
 from instar.memory.run import is_out_of_memory
+from instar.potentials import FunctionPotential, HarmonicTrap, Pair, UniformField, Wall
 
 __all__ = ["computed_within"]
 
@@ -28,12 +30,22 @@ PLENTY = 1 / 5
 
 
 def computed_within(
-    structures: Sequence[Any], built: Built, precision: str, budget: Budget, point: Point
+    structures: Sequence[Any],
+    built: Built,
+    precision: str,
+    budget: Budget,
+    point: Point,
+    first: int = 0,
 ) -> Results:
-    """Energies, forces and stresses of structures, of which ``point`` has the tables."""
-    limit = int(budget.bytes * (1 - HEADROOM))
+    """Energies, forces and stresses of structures, of which ``point`` has the tables.
+
+    ``first`` is the number of the first of them.
+    """
+    limit = max(1, int(budget.bytes * (1 - HEADROOM)))
     room = room_for(point)
-    if _estimate(point, room) <= PLENTY * limit:
+    terms = point.potential.terms()
+    known = not any(isinstance(term, FunctionPotential) for term in terms)
+    if known and _estimate(point, room) <= PLENTY * limit:
         try:
             return _at_once(with_list(point, room))
         except Exception as error:
@@ -46,11 +58,30 @@ def computed_within(
         return _at_once(with_list(point, room))
     if len(structures) == 1:
         raise MemoryPlanError(
-            f"Structure 0 ({len(structures[0])} atoms) needs {show(need)}, but there may be "
+            f"Structure {first} ({len(structures[0])} atoms) needs {show(need)}, but there may be "
             f"{show(limit)}.\nThe budget is {show(budget.bytes)} ({budget.source}); give a larger "
             "one, or use single precision."
         )
-    return _in_parts(structures, built, precision, budget, math.ceil(need / limit))
+    if not _fits_any_structure(built):
+        raise MemoryPlanError(
+            f"{len(structures)} structures need {show(need)} together, but there may be "
+            f"{show(limit)}.\nTheir potential is one object for all of them, so they can't be "
+            "computed in parts: give it as a configuration, or give a larger budget."
+        )
+    return _in_parts(structures, built, precision, budget, math.ceil(need / limit), first)
+
+
+def _fits_any_structure(built: Built) -> bool:
+    """Whether a potential may be used for some of the structures: it names none of their atoms."""
+    if built.given is None:
+        return True
+    terms, plain = built.given.terms(), (Pair, HarmonicTrap, UniformField, Wall, AsePotential)
+    reach = built.given.reach
+    return (
+        all(type(term) in plain for term in terms)
+        and built.given.exclusions is None
+        and (reach is None or np.ndim(reach) == 0)
+    )
 
 
 def _estimate(point: Point, room: Any) -> int:
@@ -101,7 +132,12 @@ def _in_batches(point: Point, budget: Budget) -> Results:
 
 
 def _in_parts(
-    structures: Sequence[Any], built: Built, precision: str, budget: Budget, parts: int
+    structures: Sequence[Any],
+    built: Built,
+    precision: str,
+    budget: Budget,
+    parts: int,
+    first: int,
 ) -> Results:
     """Some structures after the others, each part with a potential and a program of its own."""
     atoms = np.cumsum([len(structure) for structure in structures])
@@ -112,5 +148,5 @@ def _in_parts(
     for start, end in bounds:
         some = list(structures[start:end])
         point = tabled(some, built, precision)
-        found.append(computed_within(some, built, precision, budget, point))
+        found.append(computed_within(some, built, precision, budget, point, first + int(start)))
     return jax.tree.map(lambda *rows: np.concatenate(rows), *found)

@@ -101,7 +101,7 @@ class Plan:
         if len(self.batches) <= 1:
             return "the number of items: all fit into one batch"
         if self.worthwhile is not None and self.largest < self.limit / 2:
-            return "caches: larger batches would be slower"
+            return "speed: larger batches would be slower, or did not fit"
         largest = max(self.shapes, key=lambda shape: shape.bytes)
         parts = {m: slope * largest.sizes[m] for m, slope in self.footprint.per.items()}
         most = max(parts, key=lambda name: parts[name])
@@ -116,12 +116,12 @@ class Plan:
         """As plain data: numbers, texts, lists and dictionaries."""
         return {
             "budget": self.budget.to_json(),
-            "headroom": self.headroom,
+            "headroom": float(self.headroom),
             "shapes": [dataclasses.asdict(shape) for shape in self.shapes],
             "batches": [batch.to_json() for batch in self.batches],
             "footprint": {
-                "fixed": self.footprint.fixed,
-                "per": dict(self.footprint.per),
+                "fixed": float(self.footprint.fixed),
+                "per": {name: float(slope) for name, slope in self.footprint.per.items()},
                 "source": self.footprint.source,
                 "linear": self.footprint.linear,
             },

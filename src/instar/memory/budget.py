@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from instar.memory.amounts import parse_amount, show
 from instar.memory.readings import ROOT, Device, Reading, readings
 
@@ -115,8 +117,11 @@ def _share(asked: str) -> float:
     return share
 
 
-def _amount(asked: str | int | float) -> int:
+def _amount(asked: Any) -> int:
+    number = isinstance(asked, str | int | float | np.integer | np.floating)
+    if not number or (not isinstance(asked, str) and abs(asked) > 2**62):
+        raise BudgetError(f'A budget is an amount such as "8 GiB" or "60 %", not {asked!r:.50}.')
     try:
-        return parse_amount(asked)
+        return parse_amount(asked if isinstance(asked, str | int | float) else asked.item())
     except ValueError as error:
         raise BudgetError(f'{error}\nA share of what is left is written like "60 %".') from None

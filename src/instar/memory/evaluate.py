@@ -71,6 +71,8 @@ def evaluate(
     found = frames_of(frames, function)
     work = FramesWork(function, found)
     like = work.value_of_one()
+    if not jax.tree.leaves(like):
+        raise FrameError("The function gives no arrays, so there is nothing to evaluate.")
     budget = find_budget(budget)
     if reduce is None:
         if initial is not None:
@@ -103,9 +105,12 @@ def evaluate(
 
 def _results(like: Any, frames: int, out: Any, limit: int) -> tuple[Any, int]:
     """Where values are written, and the bytes that this takes."""
+    for one in jax.tree.leaves(like):
+        if jax.numpy.issubdtype(one.dtype, jax.dtypes.extended):
+            raise FrameError(f"Values are numbers, not {one.dtype}.")
     if out is None:
         held = sum(frames * math.prod(a.shape) * a.dtype.itemsize for a in jax.tree.leaves(like))
-        if held >= limit:
+        if held > limit:
             raise MemoryPlanError(
                 f"The values of {frames} frames take {show(held)} by themselves, of {show(limit)}."
                 "\nGive out=, a memory map or a dataset to write them to, or reduce=."
@@ -116,6 +121,10 @@ def _results(like: Any, frames: int, out: Any, limit: int) -> tuple[Any, int]:
     if structure != given_structure:
         raise FrameError(f"out has the structure {given_structure}; values have {structure}.")
     for target, one in zip(given, expected, strict=True):
+        if not hasattr(target, "shape") or isinstance(target, jax.Array):
+            raise FrameError(
+                f"out is written to: arrays of NumPy, memory maps or datasets; not {type(target)}."
+            )
         if tuple(target.shape) != (frames, *one.shape) or np.dtype(target.dtype) != one.dtype:
             raise FrameError(
                 f"out has the shape {tuple(target.shape)} and {target.dtype}, but the values are "

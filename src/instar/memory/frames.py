@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from instar.memory.footprint import Sizes
@@ -15,7 +16,7 @@ from instar.memory.reading import padded_frames
 from instar.memory.reduction import Reduction, folded
 from instar.statefunc import Sample, StateFunction
 
-__all__ = ["Carry", "FrameError", "Frames", "FramesWork", "frames_of"]
+__all__ = ["Carry", "FrameError", "Frames", "FramesWork", "frames_of", "native"]
 
 
 class FrameError(ValueError):
@@ -37,20 +38,33 @@ class Frames:
 
     def of_one(self) -> list[jax.ShapeDtypeStruct]:
         """The rows of one frame, as abstract arrays."""
-        return [jax.ShapeDtypeStruct(row.shape[1:], row.dtype) for row in self.rows]
+        return [jax.ShapeDtypeStruct(row.shape[1:], native(row.dtype)) for row in self.rows]
 
 
 def frames_of(frames: Any, function: Any) -> Frames:
     """Frames from an array, a tree of arrays, or a `Sample` whose edges may serve all frames."""
     if isinstance(frames, Sample):
-        return _of_sample(frames)
+        found = _of_sample(frames)
+        _check_axes(function, frames.positions)
+        return found
     if isinstance(frames, list):
         raise FrameError("Frames are an array with one row a frame; stack a list: np.stack(list).")
     leaves, structure = jax.tree.flatten(frames)
     wrap = Sample if isinstance(function, StateFunction) else _as_it_is
     found = Frames(leaves, [], lambda rows, _: wrap(jax.tree.unflatten(structure, rows)))
     _check(found)
+    if isinstance(function, StateFunction):
+        _check_axes(function, leaves[0])
     return found
+
+
+def _check_axes(function: Any, positions: Any) -> None:
+    own = 1 if isinstance(function, StateFunction) and not function.contract.on_particles else 2
+    if len(positions.shape) <= own:
+        raise FrameError(
+            f"One frame of positions has {own} axes, and another one counts the frames; these have "
+            f"the shape {tuple(positions.shape)}."
+        )
 
 
 def _as_it_is(frame: Any) -> Any:
@@ -62,6 +76,11 @@ def _is_array(leaf: Any) -> bool:
 
 
 def _of_sample(sample: Sample) -> Frames:
+    if sample.system is not None:
+        raise FrameError(
+            "A sample with a system column is one frame, not many.\nGive a function of positions "
+            "that makes such a sample: lambda x: f(Sample(x, system=...))."
+        )
     parts = (sample.positions, sample.velocities, dict(sample.columns), sample.mask, sample.edges)
     mask_each = sample.mask is not None and sample.mask.ndim > 1
     edges_each = sample.edges is not None and sample.edges.indices.ndim > 2
@@ -93,7 +112,11 @@ def _check(frames: Frames) -> None:
             raise FrameError(f"Frames are arrays with one row a frame, not {type(row).__name__}.")
         if not row.shape:
             raise FrameError("Frames have an axis that counts them; this array has no axes.")
-        if np.dtype(row.dtype) != jax.dtypes.canonicalize_dtype(row.dtype):
+        if isinstance(row, np.ma.MaskedArray):
+            raise FrameError("Masked arrays are not read: their masks would be lost.")
+        if not _is_numeric(row.dtype):
+            raise FrameError(f"Frames are numbers, not {row.dtype}.")
+        if native(row.dtype) != jax.dtypes.canonicalize_dtype(native(row.dtype)):
             raise FrameError(
                 f"Frames are in {row.dtype}, but double precision is switched off.\n"
                 "Call under jax.enable_x64(True), or give the frames in single precision."
@@ -101,6 +124,18 @@ def _check(frames: Frames) -> None:
     counts = sorted({int(row.shape[0]) for row in frames.rows})
     if len(counts) > 1:
         raise FrameError(f"All arrays have one row a frame, but there are {counts} rows.")
+
+
+def native(dtype: Any) -> Any:
+    """A dtype in the byte order of this machine."""
+    return np.dtype(dtype).newbyteorder("=")
+
+
+def _is_numeric(dtype: Any) -> bool:
+    if jnp.issubdtype(dtype, jax.dtypes.extended):
+        return False  # keys of random numbers
+    known = np.dtype(dtype).kind in "biufc" or jnp.issubdtype(dtype, jnp.inexact)
+    return bool(known) and np.dtype(dtype).itemsize <= 16 and np.dtype(dtype).char not in "gG"
 
 
 class Carry:

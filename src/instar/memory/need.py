@@ -97,7 +97,7 @@ class Programs:
 
 
 def _nbytes(constant: Any) -> int:
-    return np.size(constant) * jax.dtypes.canonicalize_dtype(constant.dtype).itemsize
+    return int(np.size(constant)) * int(constant.dtype.itemsize)
 
 
 def _key(arguments: tuple[Any, ...]) -> tuple[tuple[Any, ...], Any]:

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["Packed", "pack"]
+__all__ = ["Packed", "once", "pack"]
 
 ENOUGH = 0.02
 """More shapes are worth compiling if they save this much of what is computed."""
@@ -51,9 +51,10 @@ def pack(
     There are at most ``most_shapes`` shapes, unless more are needed for none to be heavier than
     ``heaviest_shape``.
     """
-    weights = np.asarray(weigh(measures), float)
     if _all_alike(measures):
-        return _uniform(measures, len(weights), float(weights[0]), capacity)
+        weight = float(np.asarray(weigh(once(measures)), float)[0])
+        return _uniform(measures, len(next(iter(measures.values()))), weight, capacity)
+    weights = np.asarray(weigh(measures), float)
     batches = _balanced(weights, capacity)
     totals = {
         name: np.array([int(values[items].sum()) for items in batches])
@@ -87,8 +88,14 @@ def _ordered(totals: Mapping[str, np.ndarray], order: np.ndarray) -> dict[str, n
     return {name: values[order] for name, values in totals.items()}
 
 
+def once(measures: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """One item for all, where they are one item repeated: there may be many millions."""
+    repeated = all(values.strides == (0,) and len(values) for values in measures.values())
+    return {name: values[:1] if repeated else values for name, values in measures.items()}
+
+
 def _all_alike(measures: Mapping[str, np.ndarray]) -> bool:
-    return all((values == values[0]).all() for values in measures.values())
+    return all((values == values[0]).all() for values in once(measures).values())
 
 
 def _uniform(
@@ -133,8 +140,10 @@ def _shared_shapes(
 ) -> tuple[float, list[int]]:
     """Where shapes end among the batches: few, unless more save enough; and what they weigh."""
     count = len(next(iter(totals.values())))
-    ends = np.unique(np.linspace(0, count, min(count, MOST_UNITS) + 1).astype(int))[1:]
-    starts = np.array([0, *ends[:-1]])
+    starts, ends = _units(count, MOST_UNITS)
+    tops = {name: np.maximum.reduceat(values, starts) for name, values in totals.items()}
+    if (weigh(tops) > heaviest * (1 + ROUNDING)).any():
+        starts, ends = _units(count, 4 * MOST_UNITS)
     units = len(ends)
     padded = _padded(totals, weigh, heaviest, starts, ends)
     best, choices = [padded[0]], [np.zeros(units, int)]
@@ -150,6 +159,12 @@ def _shared_shapes(
         found.append(int(ends[at - 1]))
         at, chosen = int(choices[chosen][at - 1]), chosen - 1
     return cost, found[::-1]
+
+
+def _units(count: int, most: int) -> tuple[np.ndarray, np.ndarray]:
+    """Where groups of batches start and end, that are put into shapes together."""
+    ends = np.unique(np.linspace(0, count, min(count, most) + 1).astype(int))[1:]
+    return np.array([0, *ends[:-1]]), ends
 
 
 def _padded(

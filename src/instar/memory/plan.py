@@ -19,7 +19,7 @@ from instar.memory.amounts import show
 from instar.memory.batches import Batch, Plan, Shape
 from instar.memory.budget import Budget, find_budget
 from instar.memory.footprint import Footprint, Sizes
-from instar.memory.packing import Packed, pack
+from instar.memory.packing import Packed, once, pack
 
 __all__ = ["HEADROOM", "MOST_SHAPES", "MemoryPlanError", "TooLargeError", "plan"]
 
@@ -112,7 +112,9 @@ def _measures(footprint: Footprint, items: int | Mapping[str, Any]) -> dict[str,
     if len(lengths) != 1 or len(next(iter(lengths))) != 1:
         raise ValueError(f"Measures have one entry for each item; their shapes are {lengths}.")
     for name, values in measures.items():
-        if (values < 0).any():
+        if values.dtype.kind not in "iub" and len(values):
+            raise ValueError(f"Sizes are whole numbers; those in {name} are of {values.dtype}.")
+        if (once({name: values})[name] < 0).any():
             raise ValueError(f"Item {int(np.argmax(values < 0))} has a negative size in {name}.")
     return measures
 
@@ -120,7 +122,7 @@ def _measures(footprint: Footprint, items: int | Mapping[str, Any]) -> dict[str,
 def _refuse_what_is_too_large(
     footprint: Footprint, measures: dict[str, np.ndarray], limit: int
 ) -> None:
-    alone = np.atleast_1d(footprint.bytes(measures))
+    alone = np.atleast_1d(footprint.bytes(once(measures)))
     worst = int(np.argmax(alone))
     need = int(alone[worst])
     if not footprint.linear and footprint.exact is not None:
@@ -145,8 +147,8 @@ def _largest_that_fits(
     Batches that are filled to the brim and made of different things can't share a shape: then
     less is put into each.
     """
-    weights = np.atleast_1d(footprint.weight(measures))
-    heaviest, everything = float(weights.max()), float(weights.sum())
+    weights = np.atleast_1d(footprint.weight(once(measures)))
+    heaviest, everything = float(weights.max()), _total_weight(footprint, measures)
     most = max(heaviest, min(everything, worthwhile))
     guess = max(heaviest, min(most, limit - footprint.fixed))
     smallest = min(heaviest, guess / 4)
@@ -167,6 +169,9 @@ def _largest_that_fits(
         low, high = smallest, guess
         packed, need = packed_with(low)
         if need > limit:
+            packed = _one_shape_each(packed, measures)
+            need = max(_bytes(footprint, sizes) for sizes in packed.shapes)
+        if need > limit:
             raise MemoryPlanError(
                 f"No batch fits: the smallest takes {show(need)} of {show(limit)}.\n"
                 "Give a larger budget."
@@ -183,6 +188,15 @@ def _largest_that_fits(
     return packed
 
 
+def _one_shape_each(packed: Packed, measures: dict[str, np.ndarray]) -> Packed:
+    """Without padding: for batches so different that none can share."""
+    shapes = [
+        {name: int(values[np.asarray(items)].sum()) for name, values in measures.items()}
+        for items in packed.batches
+    ]
+    return Packed(packed.batches, list(range(len(shapes))), shapes)
+
+
 def _bytes(footprint: Footprint, sizes: Sizes) -> int:
     """The need of a shape: the compiler's, if it can be asked."""
     return footprint.exact(sizes) if footprint.exact is not None else int(footprint.bytes(sizes))
@@ -197,8 +211,12 @@ def _kept() -> int:
     return (os.cpu_count() or 1) * LARGEST_KEPT if on_host else 0
 
 
+def _total_weight(footprint: Footprint, measures: dict[str, np.ndarray]) -> float:
+    return float(footprint.weight({name: values.sum() for name, values in measures.items()}))
+
+
 def _waste(footprint: Footprint, measures: dict[str, np.ndarray], packed: Packed) -> float:
     """The part of what is computed that is padding."""
-    used = float(np.sum(footprint.weight(measures)))
+    used = _total_weight(footprint, measures)
     each = [float(footprint.weight(packed.shapes[k])) for k in packed.shape_of]
     return 1 - used / sum(each) if sum(each) > 0 else 0.0

@@ -28,7 +28,8 @@ def padded_frames(source: Any, frames: range, length: int) -> Any:
         missing = length - len(frames)
         room = [(0, missing), *[(0, 0)] * (taken.ndim - 1)]
         return jax.numpy.pad(taken, room, mode="edge") if missing else taken
-    buffer = _aligned((length, *source.shape[1:]), np.dtype(source.dtype))
+    native = np.dtype(source.dtype).newbyteorder("=")
+    buffer = _aligned((length, *source.shape[1:]), native)
     part = slice(frames.start, frames.stop)
     if hasattr(source, "read_direct"):
         source.read_direct(buffer, part, slice(0, len(frames)))

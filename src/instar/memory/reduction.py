@@ -32,7 +32,7 @@ def reduction_of(reduce: str | Callable[[Any, Any], Any], initial: Any) -> Reduc
     if callable(reduce):
         if initial is None:
             raise ValueError("A reduction of your own needs initial=, the carry to start from.")
-        carry = jax.tree.map(jnp.asarray, initial)
+        carry = jax.tree.map(_as_given, initial)
         return Reduction(lambda _: carry, reduce, lambda carry, _: carry)
     if reduce not in _NAMED:
         raise ValueError(
@@ -42,6 +42,17 @@ def reduction_of(reduce: str | Callable[[Any, Any], Any], initial: Any) -> Reduc
     if initial is not None:
         raise ValueError(f"The reduction {reduce!r} knows where to start; leave initial out.")
     return _NAMED[reduce]
+
+
+def _as_given(value: Any) -> Array:
+    """A part of the carry, on the device, in its own precision."""
+    given = np.asarray(value)
+    if isinstance(value, np.ndarray | np.generic) and given.dtype != jnp.asarray(given).dtype:
+        raise ValueError(
+            f"initial is in {given.dtype}, but double precision is switched off.\n"
+            "Give it in single precision, or call under jax.enable_x64(True)."
+        )
+    return jnp.asarray(value)
 
 
 def folded(reduction: Reduction, carry: Any, values: Any, count: Array) -> Any:
@@ -64,7 +75,9 @@ def _no_sum(values: Any) -> Any:
                 f"Values of {value.dtype} may overflow when they are added up.\n"
                 "Let the function give floating-point numbers."
             )
-        return jnp.zeros(value.shape, value.dtype), jnp.zeros(value.shape, value.dtype)
+        # Half precision can't even count: it is added up in single precision.
+        wide = value.dtype if value.dtype.itemsize > 2 else jnp.float32
+        return jnp.zeros(value.shape, wide), jnp.zeros(value.shape, wide)
 
     return jax.tree.map(zeros, values)
 
@@ -74,9 +87,9 @@ def _add(carry: Any, values: Any) -> Any:
 
     def add(value: Any, both: tuple[Array, Array]) -> tuple[Array, Array]:
         total, lost = both
-        given = value - lost
+        given = value.astype(total.dtype) - lost
         new = total + given
-        return new, (new - total) - given
+        return new, jnp.where(jnp.isfinite(new), (new - total) - given, 0)
 
     return jax.tree.map(add, values, carry)
 
@@ -99,8 +112,12 @@ def _is_pair(node: Any) -> bool:
 def _extreme(sign: int) -> Reduction:
     def start(values: Any) -> Any:
         def worst(value: Any) -> Array:
+            if jnp.issubdtype(value.dtype, jnp.complexfloating):
+                raise TypeError("Complex numbers have no order: there is no largest of them.")
             if jnp.issubdtype(value.dtype, jnp.floating):
                 end: Any = -sign * np.inf
+            elif value.dtype == bool:
+                end = sign < 0
             else:
                 ends = jnp.iinfo(value.dtype)
                 end = ends.min if sign > 0 else ends.max

@@ -14,8 +14,8 @@ import collections
 import contextlib
 import dataclasses
 import logging
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, NoReturn
 
 import jax
 import numpy as np
@@ -24,11 +24,11 @@ from instar.core.propagator.settling import MAX_RETRIES, Settling
 from instar.core.result import Result
 from instar.memory.amounts import show
 from instar.memory.batches import Batch, Plan
-from instar.memory.budget import Budget
 from instar.memory.footprint import Sizes
 from instar.memory.need import Compiled, Programs
 from instar.memory.peak import HighWater
-from instar.memory.work import Work, plan_work, programs_of
+from instar.memory.plan import plan as make_plan
+from instar.memory.work import Work, plan_work, programs_of, some_of
 
 __all__ = ["Event", "OutOfMemoryError", "Outcome", "is_out_of_memory", "run"]
 
@@ -81,11 +81,11 @@ def run(
 
 
 class _PlanAnewError(Exception):
-    """What is left must be planned for a budget."""
+    """What is left must be planned anew; with batches of at most ``most`` bytes, if given."""
 
-    def __init__(self, kind: str, text: str, budget: Budget) -> None:
+    def __init__(self, kind: str, text: str, most: int | None = None) -> None:
         super().__init__(text)
-        self.kind, self.text, self.budget = kind, text, budget
+        self.kind, self.text, self.most = kind, text, most
 
 
 class _Running:
@@ -121,12 +121,12 @@ class _Running:
         try:
             state, inputs = self.work.load(batch.items, sizes)
             value = self._settled(batch, sizes, state, inputs)
-            del state, inputs
-            consume(batch.items, value)
         except Exception as error:
             if not is_out_of_memory(error):
                 raise
             raise self._halved(batch, error) from error
+        del state, inputs
+        consume(batch.items, value)
 
     def _settled(self, batch: Batch, sizes: Sizes, state: Any, inputs: Any) -> Any:
         """The value, once all checks pass: repaired, and run again, as often as needed."""
@@ -136,6 +136,8 @@ class _Running:
             if bool(np.all(result.all_assertions_pass)):
                 return result.value
             result = _checks_of(result)
+            if not _can_be_repaired(result, state):
+                _raise_of_batch(result, batch)
             larger = jax.eval_shape(result.fix_or_raise, state)
             self.work = self.work.grown(sizes, larger, result.fix_or_raise)
             need = self._program_for(batch, larger, inputs).need.bytes + self.work.held
@@ -152,7 +154,7 @@ class _Running:
             text = (
                 f"a batch of {len(batch)} items would take {show(need)} of {show(self.plan.limit)}"
             )
-            raise _PlanAnewError("re-planned", text, self.plan.budget)
+            raise _PlanAnewError("re-planned", text)
         if need > self.plan.limit:
             raise OutOfMemoryError(
                 f"Item {int(batch.items[0])} alone needs {show(need)} now that its buffers have "
@@ -163,23 +165,14 @@ class _Running:
 
     def _halved(self, batch: Batch, error: Exception) -> Exception:
         text = str(error).splitlines()[0] if str(error) else type(error).__name__
-        taken = self.plan.shapes[batch.shape].bytes
+        shape = self.plan.shapes[batch.shape]
         if len(batch) == 1:
             return OutOfMemoryError(
                 f"Memory ran out with item {int(batch.items[0])} alone, which takes "
-                f"{show(taken)}: {text}\nFree some memory, or give smaller items."
+                f"{show(shape.bytes)}: {text}\nFree some memory, or give smaller items."
             )
-        alone = int(self.plan.footprint.fixed + self.plan.footprint.weight(self._heaviest(batch)))
-        wanted = min(1.02 * max(taken / 2, alone), 0.99 * taken)
-        enough = int(wanted / (1 - self.plan.headroom)) + 1
-        budget = Budget(enough, "half of what was not there", self.plan.budget.readings)
-        return _PlanAnewError("halved", f"memory ran out ({text})", budget)
-
-    def _heaviest(self, batch: Batch) -> dict[str, int]:
-        items = np.asarray(batch.items)
-        sizes = {name: values[items] for name, values in self.work.measures.items()}
-        worst = int(np.argmax(self.plan.footprint.weight(sizes)))
-        return {name: int(values[worst]) for name, values in sizes.items()}
+        half = int(self.plan.footprint.weight(shape.sizes) / 2)
+        return _PlanAnewError("halved", f"memory ran out ({text})", half)
 
     def _planned_anew(
         self, todo: collections.deque[Batch], why: _PlanAnewError
@@ -191,18 +184,22 @@ class _Running:
                 f"{MOST_ATTEMPTS} plans in a row did not hold: {why.text}.\n"
                 "The work must take what it has grown by into account (Work.grown)."
             )
-        items = np.sort(np.concatenate([np.asarray(batch.items) for batch in todo]))
-        options: Any = {
-            "programs": self.programs,
-            "headroom": self.plan.headroom,
-            "worthwhile": self.plan.worthwhile,
-        }
+        items = _all_items(todo)
         with self.peak.apart():
-            new = plan_work(self.work, why.budget, items=items, **options)
-        self.plan = _renumbered(new, items)
+            self.plan = _renumbered(self._plan_for(items, why.most), items)
         batches = f"{len(self.plan.batches)} batches"
         self._tell(why.kind, f"{why.text}; {len(items)} items are left, in {batches}")
         return collections.deque(self.plan.batches)
+
+    def _plan_for(self, items: np.ndarray | range, most: int | None) -> Plan:
+        present = self.plan
+        if most is not None:  # nothing has grown: the footprint is the same
+            measures = some_of(self.work.measures, items)
+            options: Any = {"headroom": present.headroom, "worthwhile": most}
+            return make_plan(present.footprint, measures, present.budget, **options)
+        options = {"programs": self.programs, "headroom": present.headroom}
+        options["worthwhile"] = present.worthwhile
+        return plan_work(self.work, present.budget, items=items, **options)
 
     def _tell(self, kind: str, text: str) -> None:
         event = Event(kind, self.done, text)
@@ -223,16 +220,41 @@ def _checks_of(result: Result[Any]) -> Result[None]:
     return Result(None, jax.tree.map(on_host, result.assertions), np.asarray(False))
 
 
-def _renumbered(plan: Plan, items: np.ndarray) -> Plan:
+def _can_be_repaired(result: Result[None], state: Any) -> bool:
+    """Whether there is a state, and repairs of it for all that failed."""
+    has_state = not (isinstance(state, tuple) and state == ())
+    return has_state and all(check.fix_fn is not None for check in result.failed_assertions)
+
+
+def _raise_of_batch(result: Result[None], batch: Batch) -> NoReturn:
+    """Raise the first failure that has no repair, and tell what was computed then."""
+    failed = result.failed_assertions
+    error = next((c for c in failed if c.fix_fn is None), failed[0]).exception()
+    shown = ", ".join(str(int(item)) for item in batch.items[:8])
+    more = ", …" if len(batch) > 8 else ""
+    error.add_note(f"In a batch of the items {shown}{more}; numbers above count within it.")
+    if all(check.fix_fn is not None for check in failed):
+        error.add_note("What grows is not known: give the object itself, not a function of it.")
+    raise error
+
+
+def _all_items(batches: Iterable[Batch]) -> np.ndarray | range:
+    """What is in the batches, in order; as a range if it is one."""
+    parts = [batch.items for batch in batches]
+    if all(isinstance(part, range) for part in parts):
+        first, last = min(part[0] for part in parts), max(part[-1] for part in parts)
+        if last - first + 1 == sum(map(len, parts)):
+            return range(first, last + 1)
+    return np.sort(np.concatenate([np.asarray(part) for part in parts]))
+
+
+def _renumbered(plan: Plan, items: np.ndarray | range) -> Plan:
     """A plan for some items, by their numbers among all."""
-    in_a_row = items[-1] - items[0] == len(items) - 1
-    first = int(items[0])
 
     def moved(batch: Batch) -> Batch:
-        if isinstance(batch.items, range) and in_a_row:
-            shifted = range(first + batch.items.start, first + batch.items.stop)
-            return Batch(shifted, batch.shape)
-        return Batch(items[np.asarray(batch.items)], batch.shape)
+        if isinstance(items, range) and isinstance(batch.items, range):
+            return Batch(items[batch.items.start : batch.items.stop], batch.shape)
+        return Batch(np.asarray(items)[np.asarray(batch.items)], batch.shape)
 
     return dataclasses.replace(plan, batches=tuple(map(moved, plan.batches)))
 

@@ -15,9 +15,10 @@ from instar.memory.budget import Budget, find_budget
 from instar.memory.calibrate import fit
 from instar.memory.footprint import Footprint, Sizes
 from instar.memory.need import Need, Programs, abstract
+from instar.memory.packing import once
 from instar.memory.plan import HEADROOM, TooLargeError, plan
 
-__all__ = ["Work", "plan_work", "programs_of"]
+__all__ = ["Work", "plan_work", "programs_of", "some_of"]
 
 LARGEST_PROBE = 2**30
 """Bytes of arguments up to which a program is compiled for all items at once: compilers crash
@@ -63,6 +64,12 @@ class Work(Protocol):
         ...
 
 
+def some_of(measures: Mapping[str, np.ndarray], items: np.ndarray | range) -> dict[str, np.ndarray]:
+    """The measures of some items."""
+    at: Any = slice(items.start, items.stop) if isinstance(items, range) else items
+    return {name: values[at] for name, values in measures.items()}
+
+
 def programs_of(work: Work) -> Programs:
     """The program of some work, with its checks collected."""
     return Programs(as_result_function(work.program))
@@ -72,7 +79,7 @@ def plan_work(
     work: Work,
     budget: str | int | float | Budget | None = None,
     *,
-    items: np.ndarray | None = None,
+    items: np.ndarray | range | None = None,
     programs: Programs | None = None,
     headroom: int | float = HEADROOM,
     worthwhile: int | None = None,
@@ -83,10 +90,11 @@ def plan_work(
     """
     programs = programs_of(work) if programs is None else programs
     found = find_budget(budget)
-    measures = dict(work.measures)
-    if items is not None:
-        measures = {name: values[items] for name, values in measures.items()}
+    measures = dict(work.measures) if items is None else some_of(work.measures, items)
     limit = int(found.bytes * (1 - headroom))
+    if not len(next(iter(measures.values()))):
+        nothing = Footprint(0.0, dict.fromkeys(measures, 0.0), "no items")
+        return plan(nothing, measures, found, headroom=headroom)
     try:
         footprint = _footprint(work, measures, programs, limit, worthwhile)
         return plan(footprint, measures, found, headroom=headroom, worthwhile=worthwhile)
@@ -128,7 +136,9 @@ def _refuse_early(
     work: Work, measures: dict[str, np.ndarray], need: Any, limit: int, share: float
 ) -> None:
     """Where one item is most of what fits, it is looked at before anything is calibrated."""
-    parts = np.mean([values / max(1, values.sum()) for values in measures.values()], axis=0)
+    one_of_all = once(measures)
+    totals = {name: max(1, int(values.sum())) for name, values in measures.items()}
+    parts = np.mean([values / totals[name] for name, values in one_of_all.items()], axis=0)
     worst = int(np.argmax(parts))
     if parts[worst] > share / 2:
         sizes = {name: int(values[worst]) for name, values in measures.items()}
@@ -144,4 +154,4 @@ def _proportional(sizes: Sizes, needed: int, need: Any) -> Footprint:
 
 
 def _nbytes(leaf: Any) -> int:
-    return math.prod(leaf.shape) * np.dtype(leaf.dtype).itemsize
+    return math.prod(leaf.shape) * leaf.dtype.itemsize
