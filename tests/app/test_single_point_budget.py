@@ -132,4 +132,4 @@ def test_a_potential_object_that_names_atoms_is_never_used_for_others():
     bonds = Index.integer([[0, 1]], n=len(salt[0]) * 2, label=ParticleId)
     bonded = HarmonicBond(bonds, np.array([1.0]), np.array([2.0]))
     with pytest.raises(MemoryPlanError, match="one object for all of them"):
-        instar.single_point(salt, bonded + HarmonicTrap(1.0), budget="1 MiB")
+        instar.single_point(salt, bonded + HarmonicTrap(np.float64(1), np.zeros(3)), budget="1 MiB")
