@@ -1,5 +1,6 @@
 import logging
 
+import jax
 import numpy as np
 import pytest
 from ase import Atoms
@@ -7,9 +8,12 @@ from ase.build import bulk
 
 import instar
 from instar.app import within_budget
+from instar.app.in_batches import StructuresWork
+from instar.app.point import tabled
+from instar.app.potentials import build
 from instar.core.data import Index
 from instar.core.typing import ParticleId
-from instar.memory import MemoryPlanError
+from instar.memory import Footprint, MemoryPlanError, plan, run
 from instar.potentials import HarmonicBond, HarmonicTrap
 
 ARGON = {
@@ -68,6 +72,29 @@ def assert_equal_to_rounding(found, expected):
         np.testing.assert_allclose(forces, wanted, rtol=1e-9, atol=1e-12)
 
 
+def test_padded_batches_of_structures_equal_those_at_once():
+    structures = crystals(20, largest=3)
+    structures.insert(7, Atoms())
+    with jax.enable_x64(True):
+        point = tabled(structures, build(ARGON), "float64")
+        work = StructuresWork.of(point.potential, point.particles.data, point.systems.data.cell)
+        by_atoms = Footprint(0.0, {"systems": 1.0, "atoms": 1.0, "images": 0.0}, "a test")
+        made = plan(by_atoms, work.measures, "1 GiB", worthwhile=250)
+        energies, forces = np.full(21, np.nan), np.full((len(work.particles.positions), 3), np.nan)
+
+        def consume(items, value):
+            atoms = work.atoms_of(items)
+            energies[items] = value.energies[: len(items)]
+            forces[atoms] = value.forces[: len(atoms)]
+
+        run(work, made, consume)
+    assert len(made.batches) > 3
+    whole = instar.single_point(structures, ARGON)
+    np.testing.assert_allclose(energies, whole.energies, rtol=1e-12)
+    np.testing.assert_allclose(forces, np.concatenate(whole.forces), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.long
 def test_structures_in_batches_equal_those_at_once(outcomes):
     structures = crystals(60)
     found = instar.single_point(structures, ARGON, budget="35 MiB")

@@ -20,7 +20,7 @@ def log_uniform(seed, neighbors):
     return {"systems": np.ones(1000, int), "atoms": atoms, "edges": edges}
 
 
-@pytest.mark.parametrize("budget", ["100 MiB", "300 MiB", "1 GiB", "8 GiB"])
+@pytest.mark.parametrize("budget", ["66 MiB", "100 MiB", "300 MiB", "1 GiB", "8 GiB"])
 @pytest.mark.parametrize("neighbors", [(50, 51), (20, 80)])
 @pytest.mark.parametrize("seed", range(3))
 def test_sizes_over_three_decades_waste_little_in_few_shapes(seed, neighbors, budget):

@@ -31,12 +31,8 @@ def test_growth_that_does_not_fit_is_planned_anew_and_equal_to_rounding():
     assert event.kind == "re-planned"
     assert 0 < event.done <= 1500
     assert len(found.outcome.plan.batches) > 1
-    np.testing.assert_allclose(found.value, roomy(function), rtol=1e-6)
-
-
-def test_what_is_allocated_stays_within_the_plan_when_buffers_grow():
-    found = evaluate(PairEnergy(jnp.float32(2), capacity=128), FRAMES, budget="24 MiB")
     assert found.outcome.predicted_peak <= found.outcome.plan.limit
+    np.testing.assert_allclose(found.value, roomy(function), rtol=1e-6)
 
 
 def test_growth_that_fits_keeps_every_bit():

@@ -140,18 +140,18 @@ def _shared_shapes(
 ) -> tuple[float, list[int]]:
     """Where shapes end among the batches: few, unless more save enough; and what they weigh."""
     count = len(next(iter(totals.values())))
-    starts, ends = _units(count, MOST_UNITS)
-    tops = {name: np.maximum.reduceat(values, starts) for name, values in totals.items()}
-    if (weigh(tops) > heaviest * (1 + ROUNDING)).any():
-        starts, ends = _units(count, 4 * MOST_UNITS)
+    ends = np.unique(np.linspace(0, count, min(count, MOST_UNITS) + 1).astype(int))[1:]
+    starts = np.array([0, *ends[:-1]])
     units = len(ends)
     padded = _padded(totals, weigh, heaviest, starts, ends)
     best, choices = [padded[0]], [np.zeros(units, int)]
-    while len(best) < units and (len(best) < most or not np.isfinite(best[-1][-1])):
+    while len(best) < min(most, units):
         before = np.concatenate([[0.0], best[-1][:-1]])
         candidates = before[:, None] + padded
         choices.append(np.argmin(candidates, axis=0))
         best.append(candidates.min(axis=0))
+    if not np.isfinite(best[-1][-1]):
+        return _as_few_as_fit(totals, weigh, heaviest)
     finals = [float(costs[-1]) for costs in best]
     chosen = next(g for g, cost in enumerate(finals) if cost <= (1 + ENOUGH) * min(finals))
     cost, found, at = finals[chosen], [], units
@@ -161,10 +161,21 @@ def _shared_shapes(
     return cost, found[::-1]
 
 
-def _units(count: int, most: int) -> tuple[np.ndarray, np.ndarray]:
-    """Where groups of batches start and end, that are put into shapes together."""
-    ends = np.unique(np.linspace(0, count, min(count, most) + 1).astype(int))[1:]
-    return np.array([0, *ends[:-1]]), ends
+def _as_few_as_fit(
+    totals: Mapping[str, np.ndarray], weigh: Callable[[Mapping[str, Any]], Any], heaviest: float
+) -> tuple[float, list[int]]:
+    """Where shapes end if each takes in batches, one after the other, until it gets too heavy."""
+    count = len(next(iter(totals.values())))
+    cost, ends, start = 0.0, [], 0
+    while start < count:
+        largest = {n: np.maximum.accumulate(values[start:]) for n, values in totals.items()}
+        shape = np.asarray(weigh(largest), float)
+        within = int(np.searchsorted(shape, heaviest * (1 + ROUNDING), side="right"))
+        length = max(1, within)
+        cost += float(shape[length - 1]) * length
+        start += length
+        ends.append(start)
+    return cost, ends
 
 
 def _padded(
@@ -181,6 +192,6 @@ def _padded(
     for i in range(units):
         largest = {name: np.maximum.accumulate(values[i:]) for name, values in tops.items()}
         shape = np.asarray(weigh(largest), float)
-        shape[1:][shape[1:] > heaviest * (1 + ROUNDING)] = np.inf
+        shape[shape > heaviest * (1 + ROUNDING)] = np.inf
         padded[i, i:] = shape * (ends[i:] - starts[i])
     return padded

@@ -7,9 +7,10 @@ What can't fit alone is refused here, before anything is allocated.
 
 from __future__ import annotations
 
+import functools
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import jax
@@ -35,6 +36,8 @@ CLOSE = 0.9
 MOST_STEPS = 8
 """And so many sizes are tried at most."""
 
+MARGINS = (1.0, 0.98, 0.94, 0.85)
+"""Parts of the limit that are planned for, one after the other, until the compiler agrees."""
 
 LARGEST_KEPT = 32 * 2**20
 """Bytes of the largest block that glibc keeps."""
@@ -88,8 +91,13 @@ def plan(
         return Plan(found, headroom, (), (), footprint)
     _refuse_what_is_too_large(footprint, measures, limit)
     most = math.inf if worthwhile is None else float(worthwhile)
-    packed = _largest_that_fits(footprint, measures, limit, most_shapes, most)
-    shapes = tuple(Shape(sizes, _bytes(footprint, sizes)) for sizes in packed.shapes)
+    for margin in MARGINS:
+        packed = _largest_that_fits(footprint, measures, int(margin * limit), most_shapes, most)
+        shapes = tuple(Shape(sizes, _bytes(footprint, sizes)) for sizes in packed.shapes)
+        if max(shape.bytes for shape in shapes) <= limit:
+            break
+    else:
+        raise MemoryPlanError(f"The compiler's figures do not agree with {footprint}.")
     batches = tuple(map(Batch, packed.batches, packed.shape_of))
     waste = _waste(footprint, measures, packed)
     return Plan(found, headroom, shapes, batches, footprint, waste, _kept(), worthwhile)
@@ -154,11 +162,15 @@ def _largest_that_fits(
     smallest = min(heaviest, guess / 4)
     heaviest_shape = limit - footprint.fixed if footprint.linear else np.inf
 
+    def need_of(packed: Packed) -> int:
+        found = footprint.bytes if footprint.linear else functools.partial(_bytes, footprint)
+        return max(int(found(sizes)) for sizes in packed.shapes)
+
     def packed_with(capacity: float) -> tuple[Packed, int]:
         packed = pack(measures, footprint.weight, capacity, most_shapes, heaviest_shape)
         if len(packed.shapes) > most_shapes and capacity > smallest:
             return packed, limit + 1  # not worth compiling
-        return packed, max(_bytes(footprint, sizes) for sizes in packed.shapes)
+        return packed, need_of(packed)
 
     packed, need = packed_with(guess)
     if need <= limit:
@@ -170,14 +182,27 @@ def _largest_that_fits(
         packed, need = packed_with(low)
         if need > limit:
             packed = _one_shape_each(packed, measures)
-            need = max(_bytes(footprint, sizes) for sizes in packed.shapes)
+            need = need_of(packed)
         if need > limit:
             raise MemoryPlanError(
                 f"No batch fits: the smallest takes {show(need)} of {show(limit)}.\n"
                 "Give a larger budget."
             )
+    close = math.inf if footprint.linear else CLOSE * limit
+    return _bisected(packed_with, (low, high), (packed, need), limit, close)
+
+
+def _bisected(
+    packed_with: Callable[[float], tuple[Packed, int]],
+    ends: tuple[float, float],
+    found: tuple[Packed, int],
+    limit: int,
+    close: float,
+) -> Packed:
+    """What was ``found`` for the lower end, or better, between there and where nothing fits."""
+    (low, high), (packed, need) = ends, found
     for _ in range(MOST_STEPS):
-        if high <= 1.05 * low or need >= CLOSE * limit:
+        if high <= 1.05 * low or need >= close:
             break
         middle = (low * high) ** 0.5
         candidate, its_need = packed_with(middle)
