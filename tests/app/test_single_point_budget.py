@@ -105,6 +105,7 @@ def test_structures_in_batches_equal_those_at_once(outcomes):
     assert_equal_to_rounding(found, instar.single_point(structures, ARGON))
 
 
+@pytest.mark.long
 def test_a_structure_that_can_not_fit_is_refused_with_numbers():
     large = bulk("Ar", "fcc", a=5.3, cubic=True) * (20, 20, 20)
     with pytest.raises(

@@ -121,6 +121,7 @@ def test_the_error_is_within_the_promise_and_not_a_tenth_below_it(accuracy, meth
         assert -np.trace(stress) * atoms.get_volume() == pytest.approx(energy, abs=size)
 
 
+@pytest.mark.long
 def test_nothing_depends_on_alpha():
     structures = [gas(12, True, 5), gas(20, False, 6)]
     results = [
@@ -242,6 +243,7 @@ def waves_of(calculator):
     return calculator._point.potential.waves.start.shape
 
 
+@pytest.mark.long
 def test_waves_follow_a_cell_until_the_accuracy_would_be_broken(caplog):
     atoms = gas(60, True, 13)
     atoms.calc = instar.calculator(coulomb(1e-6, method="ewald"))

@@ -80,7 +80,9 @@ def taken_away(atoms, function, kinds, scales):
     [
         (LJ, shifted(lj), "labels", FACTORS["pair"]),
         # The bare interaction is taken away; damping and shifts stay, as for all pairs.
-        (DSF, screened(0.0), "initial_charges", FACTORS["coulomb"]),
+        pytest.param(
+            *(DSF, screened(0.0), "initial_charges", FACTORS["coulomb"]), marks=pytest.mark.long
+        ),
     ],
     ids=["lennard_jones", "dsf"],
 )
@@ -104,6 +106,7 @@ def test_excluded_pairs_lose_just_their_interaction(config, function, kinds, sca
             np.testing.assert_allclose(-stress * volume, virial, atol=1e-11 * size)
 
 
+@pytest.mark.long
 def test_single_precision_does_not_drown_in_excluded_pairs():
     atoms = Atoms("X3", [[0, 0, 0], [0.9, 0, 0], [0.4, 3.4, 0]])
     atoms.set_array("labels", np.array(["A", "A", "B"]))
