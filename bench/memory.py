@@ -10,23 +10,20 @@ smallest program, above 1.3 times of it.
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import json
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 from memory_limit import hard_limits
 from memory_programs import CASES
+from statefunc import best_times
 
 from instar.core.utils.jax_compat import planning_options
-from instar.memory import Programs, show
-from instar.memory.readings import high_water, reset_high_water, resident
+from instar.memory import HighWater, Programs, show
 
 REPEATS, MOST = 2, 1.3
 SMALLEST = ("pair sum", 50)
@@ -56,22 +53,14 @@ def measured(name: str, size: int) -> dict[str, int]:
     make = Programs(case.arguments)(*case.given)
     program = Programs(case.function)(*jax.eval_shape(case.arguments, *case.given))
     gc.collect()
-    _give_back()
-    assert reset_high_water()
-    before = resident()
+    peak = HighWater()
     arguments = jax.block_until_ready(make(*case.given))
     result = jax.block_until_ready(program(*arguments))
-    most = high_water()
-    assert before is not None
-    assert most is not None
+    taken = peak.growth()
+    assert taken is not None
     assert bool(getattr(result, "all_assertions_pass", True))
     need = program.need
-    return {"predicted": need.bytes, "reported": need.reported, "measured": most - before}
-
-
-def _give_back() -> None:
-    """Memory that was freed would otherwise be used again, unseen."""
-    ctypes.CDLL(None).malloc_trim(0)
+    return {"predicted": need.bytes, "reported": need.reported, "measured": taken}
 
 
 def in_new_process(*arguments: str) -> Any:
@@ -118,17 +107,6 @@ def speed_of_batches(most: int = 4096) -> None:
     for frames, each in zip(sizes, times, strict=True):
         taken = programs.need(jax.ShapeDtypeStruct((frames, 50, 3), jnp.float32)).reported
         print(f"{show(taken):>10}{each / min(times):>7.2f}")
-
-
-def best_times(runs: list[Callable[[], Any]], repeats: int = 7) -> list[float]:
-    """Shortest time of each, taken in turns."""
-    best = [float("inf")] * len(runs)
-    for _ in range(repeats):
-        for which, run in enumerate(runs):
-            start = time.perf_counter()
-            jax.block_until_ready(run())
-            best[which] = min(best[which], time.perf_counter() - start)
-    return best
 
 
 if __name__ == "__main__":

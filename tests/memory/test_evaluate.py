@@ -222,6 +222,11 @@ def test_nothing_is_shown_where_there_is_no_terminal(capfd):
             "shape (12, 3).",
         ),
         (
+            {"function": 3.0},
+            TypeError,
+            "A function of one frame is asked for first, then the frames; not 3.0.",
+        ),
+        (
             {"function": lambda v: None},
             FrameError,
             "The function gives no arrays, so there is nothing to evaluate.",

@@ -53,12 +53,20 @@ class Point:
 NEIGHBORS = lens(lambda point: point.neighbors, cls=Point)
 
 
-def tabled(structures: Sequence[Any], built: Built, precision: str) -> Point:
-    """Structures as tables, with their potential; call under ``jax.enable_x64``."""
+def tabled(
+    structures: Sequence[Any], built: Built, precision: str, old: Point | None = None
+) -> Point:
+    """Structures as tables, with their potential; call under ``jax.enable_x64``.
+
+    An ``old`` point gives its potential and its list if it was for the same particles, wherever
+    they were: an Ewald sum stays as it was chosen, so that energies do not jump.
+    """
     check_precision(precision)
     dtype = DTYPES[precision]
     batch = Batch.of(structures, built.charges)
     particles, systems = tables(batch, dtype)
+    if old is not None and _serves(old, particles, systems):
+        return Point(old.potential, particles, systems, old.neighbors)
     potential = built.potential(batch)
     _check_precision(potential, dtype)
     return Point(potential, particles, systems, None)
@@ -71,16 +79,10 @@ def prepared(
     skin: float = 0.0,
     old: Point | None = None,
 ) -> Point:
-    """Structures as tables, with an empty neighbor list; call under ``jax.enable_x64``.
-
-    An ``old`` point gives its potential and its list if it was for the same particles, wherever
-    they were: an Ewald sum stays as it was chosen, so that energies do not jump.
-    """
-    check_precision(precision)
-    particles, systems = tables(Batch.of(structures, built.charges), DTYPES[precision])
-    if old is not None and _serves(old, particles, systems):
-        return Point(old.potential, particles, systems, old.neighbors)
-    point = tabled(structures, built, precision)
+    """As `tabled`, with a neighbor list: the old one, or an empty one."""
+    point = tabled(structures, built, precision, old)
+    if point.neighbors is not None:
+        return point
     return with_list(point, room_for(point, skin), skin)
 
 

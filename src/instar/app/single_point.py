@@ -11,7 +11,7 @@ import numpy as np
 from ase import Atoms
 
 from instar.app.ase_potential import AsePotential
-from instar.app.point import tabled
+from instar.app.point import check_precision, tabled
 from instar.app.potentials import build
 from instar.app.structures import StructureError, labels_of
 from instar.app.within_budget import computed_within
@@ -49,13 +49,15 @@ def single_point(
         raise StructureError(f"Structures are ase.Atoms or a list of them, not {structures!r}.")
     structures = [structures] if isinstance(structures, Atoms) else list(structures)
     built = build(potential)
+    found_budget = find_budget(budget)
+    check_precision(precision)
     if all(isinstance(atoms, Atoms) and len(atoms) == 0 for atoms in structures):
         count = len(structures)
         return SinglePoint(np.zeros(count), [np.zeros((0, 3))] * count, np.zeros((count, 3, 3)))
     with jax.enable_x64(precision == "float64"):
         point = tabled(structures, built, precision)
         check_species(structures, point.potential, built.charges)
-        found = computed_within(structures, built, precision, find_budget(budget), point)
+        found = computed_within(structures, built, precision, found_budget, point)
     ends = np.cumsum([len(atoms) for atoms in structures])[:-1]
     forces = [f.copy() for f in np.split(np.asarray(found.forces), ends)]
     return SinglePoint(np.array(found.energies), forces, np.array(found.stresses))

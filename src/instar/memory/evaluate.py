@@ -67,6 +67,10 @@ def evaluate(
     See `instar.evaluate`. Frames keep their precision; in double precision, call it under
     ``jax.enable_x64(True)``.
     """
+    if not callable(function):
+        raise TypeError(
+            f"A function of one frame is asked for first, then the frames; not {function!r:.50}."
+        )
     watcher = watcher or Watcher()
     found = frames_of(frames, function)
     work = FramesWork(function, found)
