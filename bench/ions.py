@@ -72,7 +72,7 @@ def _updated(point: Point) -> NeighborList:
 def _computed(point: Point, parts: str = "all") -> Any:
     potential: Any = point.potential
     if parts == "reciprocal":
-        from instar.potentials.evaluation import System
+        from instar.geometry import System
 
         system = System.of(point.particles, point.systems)
         return potential.reciprocal(system.positions, point.particles.data.charges, system)

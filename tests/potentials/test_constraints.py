@@ -15,6 +15,7 @@ from instar.core.data import Index
 from instar.core.lens import bind
 from instar.core.result import as_result_function
 from instar.core.typing import ParticleId, SystemId
+from instar.geometry import System
 from instar.potentials import PotentialError, Sum, evaluate
 from instar.potentials.constraints import (
     DistanceConstraint,
@@ -22,7 +23,6 @@ from instar.potentials.constraints import (
     constraint_virial,
     constraints_of,
 )
-from instar.potentials.evaluation import System
 
 OH, HH = 0.9572, 1.5139
 CELLS = {

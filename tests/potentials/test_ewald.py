@@ -15,6 +15,7 @@ import instar
 from instar.app.potentials import ConfigurationError, build
 from instar.app.structures import Batch, tables
 from instar.core.result import as_result_function
+from instar.geometry import System
 from instar.potentials import (
     COULOMB_CONSTANT,
     Exclusions,
@@ -23,7 +24,6 @@ from instar.potentials import (
     ewald,
     ewald_with,
 )
-from instar.potentials.evaluation import System
 from instar.potentials.ewald.ewald import _choose_again
 
 BOTH = pytest.mark.parametrize("method", ["ewald", pytest.param("pme", marks=pytest.mark.long)])

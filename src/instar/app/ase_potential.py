@@ -17,8 +17,9 @@ from jax.custom_derivatives import SymbolicZero
 from instar.app.ase_host import Host, Results
 from instar.core.assertion import is_collecting, runtime_assert
 from instar.core.utils.jax import dataclass, field
+from instar.geometry import System
 from instar.potentials import Evaluation, Potential, PotentialError
-from instar.potentials.evaluation import Request, System
+from instar.potentials.evaluation import Request
 
 __all__ = ["AsePotential", "CalculatorError", "ase_potential"]
 

@@ -22,9 +22,10 @@ from instar.core.assertion import runtime_assert
 from instar.core.data import Index
 from instar.core.typing import ParticleId
 from instar.core.utils.jax import dataclass
+from instar.geometry import System, per_system
 from instar.potentials import internal_coordinates
 from instar.potentials.displacement import displacements
-from instar.potentials.evaluation import Evaluation, Request, System, per_system
+from instar.potentials.evaluation import Evaluation, Request
 from instar.potentials.potential import Potential, PotentialError
 
 __all__ = ["Angle", "Bond", "Bonded", "Dihedral"]

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from instar.core.utils.jax import dataclass
+from instar.geometry import System, per_system
 from instar.potentials.coulomb import ScreenedCoulomb
-from instar.potentials.evaluation import Evaluation, Request, System, per_system
+from instar.potentials.evaluation import Evaluation, Request
 from instar.potentials.exclusions import Exclusions
 from instar.potentials.pair import Pair, column
 from instar.potentials.pair_sum import Term

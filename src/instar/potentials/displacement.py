@@ -7,8 +7,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from instar.core.assertion import runtime_assert
-from instar.geometry import Cell
-from instar.potentials.evaluation import System
+from instar.geometry import Cell, System
 
 __all__ = ["displacements"]
 

@@ -18,7 +18,7 @@ from jax import Array
 from instar.core.data import Index
 from instar.core.typing import ParticleId
 from instar.core.utils.jax import dataclass
-from instar.potentials.evaluation import System
+from instar.geometry import System
 
 __all__ = ["Exclusions", "pairs_apart"]
 

@@ -12,7 +12,8 @@ from jax import Array
 
 from instar.core.assertion import runtime_assert
 from instar.core.utils.jax import dataclass, field
-from instar.potentials.evaluation import Evaluation, Request, System, per_system
+from instar.geometry import System, per_system
+from instar.potentials.evaluation import Evaluation, Request
 from instar.potentials.formula import Parameter
 from instar.potentials.pair import column
 from instar.potentials.potential import Potential

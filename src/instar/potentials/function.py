@@ -11,7 +11,8 @@ from jax import Array
 
 from instar.core.lens import bind
 from instar.core.utils.jax import dataclass, field
-from instar.potentials.evaluation import Evaluation, Request, System
+from instar.geometry import System
+from instar.potentials.evaluation import Evaluation, Request
 from instar.potentials.potential import Potential, PotentialError
 
 __all__ = ["FunctionPotential"]

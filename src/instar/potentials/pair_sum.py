@@ -21,10 +21,11 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from instar.core.utils.jax import dataclass
+from instar.geometry import System, per_system
 from instar.neighbors import NeighborList
 from instar.neighbors.blocks import over_blocks
 from instar.neighbors.images import FAR
-from instar.potentials.evaluation import Evaluation, Request, System, per_system
+from instar.potentials.evaluation import Evaluation, Request
 
 __all__ = ["Term", "pair_sum"]
 

@@ -11,8 +11,9 @@ import numpy as np
 
 from instar.core.assertion import runtime_assert
 from instar.core.utils.jax import dataclass, is_traced
+from instar.geometry import System
 from instar.neighbors import NeighborList
-from instar.potentials.evaluation import Evaluation, Request, System
+from instar.potentials.evaluation import Evaluation, Request
 from instar.potentials.exclusions import Exclusions
 from instar.potentials.pair_sum import Term, pair_sum
 

@@ -18,7 +18,8 @@ import jax.numpy as jnp
 from jax import Array
 
 from instar.core.assertion import runtime_assert
-from instar.potentials.evaluation import Evaluation, Request, System
+from instar.geometry import System
+from instar.potentials.evaluation import Evaluation, Request
 
 __all__ = ["tail_correction"]
 

@@ -10,12 +10,12 @@ from jax import Array
 
 from instar.core.assertion import runtime_assert
 from instar.core.utils.jax import dataclass, is_traced
+from instar.geometry import System, per_system
 from instar.potentials.constraints.clusters import laid_out
 from instar.potentials.constraints.group import Group, Ready, solve
 from instar.potentials.constraints.newton import by_newton
 from instar.potentials.constraints.settle import by_settle
 from instar.potentials.constraints.tables import Constraint
-from instar.potentials.evaluation import System, per_system
 from instar.potentials.potential import Potential, PotentialError
 
 __all__ = [

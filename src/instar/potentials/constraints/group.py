@@ -18,8 +18,8 @@ from jax import Array
 
 from instar.core.assertion import runtime_assert
 from instar.core.utils.jax import dataclass, field
+from instar.geometry import System
 from instar.potentials.displacement import displacements
-from instar.potentials.evaluation import System
 
 __all__ = ["Correction", "Group", "Ready", "exact_einsum", "solve"]
 

@@ -24,9 +24,9 @@ from jax.sharding import Mesh as Devices
 
 from instar.core.assertion import runtime_assert
 from instar.core.utils.jax import dataclass, field
-from instar.geometry import Cell
+from instar.geometry import Cell, System, per_system
 from instar.potentials.coulomb import COULOMB_CONSTANT, ScreenedCoulomb
-from instar.potentials.evaluation import Evaluation, Request, System, per_system
+from instar.potentials.evaluation import Evaluation, Request
 from instar.potentials.ewald.accuracy import Content, mesh_error, real_error, skewness, wave_error
 from instar.potentials.ewald.mesh import Mesh
 from instar.potentials.ewald.settings import Setting, choose, waves_within
