@@ -32,6 +32,10 @@ test-peers: $(VENV)/.ready
 	@tools/peers openmm
 	$(RUN) -m pytest -m peers tests/peers
 
+test-physics: $(VENV)/.ready
+	@tools/peers physical_validation
+	$(RUN) -m pytest -m physics tests/physics
+
 test-oldest: $(OLDEST)/.ready
 	$(OLDEST)/bin/python -m pytest
 
@@ -61,4 +65,4 @@ bench-peers: $(VENV)/.ready
 clean:
 	rm -rf $(VENV) $(OLDEST) .venv-peers .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 
-.PHONY: all demo test test-long test-oldest test-peers test-reference check pins bench bench-peers clean
+.PHONY: all demo test test-long test-oldest test-peers test-physics test-reference check pins bench bench-peers clean

@@ -25,7 +25,7 @@ hypothesis.settings.load_profile("ci")
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave other groups to the `make` target that asks for their mark."""
     asked = config.getoption("-m") or ""
-    groups = [group for group in ("long", "peers", "reference") if group not in asked]
+    groups = [group for group in ("long", "peers", "physics", "reference") if group not in asked]
     if config.getoption("--hypothesis-profile") == "long":
         groups.remove("long")
     left = [item for item in items if any(item.get_closest_marker(group) for group in groups)]
@@ -38,6 +38,19 @@ def _programs_are_let_go():
     """Compiled programs hold maps of memory, of which a process may have only so many."""
     yield
     jax.clear_caches()
+
+
+@pytest.fixture(scope="module")
+def quickly_compiled(request: pytest.FixtureRequest):
+    """Lets the compiler optimize less, which saves it a third of its time.
+
+    For modules that compare to rounding; what must be equal to the bit is compiled as for users,
+    and in `make test-long` all is.
+    """
+    quick = request.config.getoption("--hypothesis-profile") != "long"
+    jax.config.update("jax_disable_most_optimizations", quick)
+    yield
+    jax.config.update("jax_disable_most_optimizations", False)
 
 
 @pytest.fixture(params=[False, True], ids=["x32", "x64"])

@@ -37,13 +37,21 @@ PUBLIC_NAMES = {
     "instar": "single_point calculator ase_potential read_topology evaluate",
     "instar.memory": """calibrate plan Plan Budget find_budget Footprint evaluate run plan_work Work
         Programs HighWater MemoryPlanError OutOfMemoryError BudgetError FrameError""",
-    "instar.geometry": "Cell Rotation",
+    "instar.geometry": "Cell Rotation System per_system",
     "instar.neighbors": "NeighborList NeighborMatrix Sizes brute_force query HasCell",
     "instar.potentials": """Pair LennardJones Buckingham Morse WeeksChandlerAndersen SoftSphere
         cutoff_coulomb HarmonicTrap UniformField Wall FunctionPotential Sum evaluate
         Ewald ewald ewald_with Exclusions HarmonicBond MorseBond HarmonicAngle CosineAngle
         PeriodicDihedral RyckaertBellemansDihedral HarmonicImproper PeriodicImproper
         DistanceConstraint RigidWater constraints_of""",
+    "instar.observables": """Observer observe Series RunningBlocks block_average
+        autocorrelation_time effective_samples RadialDistribution Correlation
+        mean_square_displacement
+        velocity_autocorrelation diffusion green_kubo kinetic_energy temperature pressure
+        pressure_tensor molecular_pressure_tensor""",
+    "instar.dynamics.md": """nve langevin velocity_rescaling nose_hoover cell_rescaling mtk brownian
+        start simulate thermo draw_velocities explosions Ramp step_of Part Kick Drift Forces
+        State""",
     "instar.statefunc": """Edges Sample StateFunction coordinates velocities constant monomials
         gaussians bessel fourier function pair_sum add multiply concatenate einsum
         linear_combination derivative""",

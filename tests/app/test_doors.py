@@ -19,6 +19,8 @@ from instar.app.structures import StructureError
 from instar.app.units import UnitError, quantity
 from instar.potentials import LennardJones, Pair, PotentialError
 
+pytestmark = pytest.mark.usefixtures("quickly_compiled")
+
 ARGON = {
     "type": "lennard_jones",
     "cutoff": "8.5 angstrom",

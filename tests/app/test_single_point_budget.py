@@ -16,6 +16,8 @@ from instar.core.typing import ParticleId
 from instar.memory import Footprint, MemoryPlanError, plan, run
 from instar.potentials import HarmonicBond, HarmonicTrap
 
+pytestmark = pytest.mark.usefixtures("quickly_compiled")
+
 ARGON = {
     "type": "lennard_jones",
     "cutoff": 8.0,

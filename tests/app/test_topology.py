@@ -13,6 +13,8 @@ import instar
 from instar.app.topology import Topology, TopologyError, combined
 from instar.app.units import UNITS
 
+pytestmark = pytest.mark.usefixtures("quickly_compiled")
+
 KCAL = UNITS["kcal/mol"][0]
 FS = UNITS["fs"][0]
 

@@ -21,6 +21,8 @@ from instar.core.utils.jax import dataclass
 from instar.geometry import Cell
 from instar.neighbors import NeighborList, Sizes, brute_force, query
 
+pytestmark = pytest.mark.usefixtures("quickly_compiled")
+
 SEEDS = st.integers(0, 2**32 - 1)
 ROWS, SYSTEMS = 60, 9
 ROOM = Sizes(images=3000, neighbors=260, words=2, subdivision=2)

@@ -24,6 +24,8 @@ from instar.potentials.constraints import (
     constraints_of,
 )
 
+pytestmark = pytest.mark.usefixtures("quickly_compiled")
+
 OH, HH = 0.9572, 1.5139
 CELLS = {
     "open": (np.zeros((3, 3)), False),

@@ -26,6 +26,8 @@ from instar.potentials import (
 )
 from instar.potentials.ewald.ewald import _choose_again
 
+pytestmark = pytest.mark.usefixtures("quickly_compiled")
+
 BOTH = pytest.mark.parametrize("method", ["ewald", pytest.param("pme", marks=pytest.mark.long)])
 
 

@@ -26,6 +26,8 @@ from instar.potentials.exclusions import pairs_apart
 from potentials.catalog import lj, screened, shifted
 from potentials.states import chain
 
+pytestmark = pytest.mark.usefixtures("quickly_compiled")
+
 CUTOFF = 6.0
 ITSELF = instar.lens(lambda state: state)
 LJ = {

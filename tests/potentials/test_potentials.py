@@ -20,6 +20,8 @@ from instar.potentials import (
 from potentials.catalog import CASES, CUTOFF
 from potentials.states import molecule, point, results, update
 
+pytestmark = pytest.mark.usefixtures("quickly_compiled")
+
 
 @pytest.fixture(autouse=True)
 def _double():

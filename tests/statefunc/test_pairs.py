@@ -29,6 +29,8 @@ from instar.statefunc import (
 )
 from statefunc.expressions import LAYOUTS, edges_of, evaluate
 
+pytestmark = pytest.mark.usefixtures("quickly_compiled")
+
 x, r, d = coordinates(3), separation(3), distance(3)
 bump = apply(jnp.exp, -1 * d**2)
 POSITIONS = np.random.default_rng(0).normal(size=(6, 3))
@@ -38,6 +40,12 @@ POSITIONS = np.random.default_rng(0).normal(size=(6, 3))
 def _in_double_precision():
     with jax.enable_x64(True):
         yield
+
+
+@jax.jit
+def gradient(f, sample):
+    """Of the sum of all values, by the parameters."""
+    return jax.grad(lambda f: f(sample).sum())(f)
 
 
 def close(actual, expected):
@@ -99,12 +107,12 @@ def test_a_particle_that_meets_its_own_image_takes_it_along():
     shift = jnp.array([[3.0, 0, 0], [-3.0, 0, 0]])
     edges = Edges.between([0, 0], [0, 0], 1, shift)
     sample = Sample(jnp.zeros((1, 3)), edges=edges)
-    close(pair_sum(d)(sample), [[6.0]])
-    close(derivative(pair_sum(d))(sample), np.zeros((1, 3, 1)))
-    close(derivative(pair_sum(d), across=True)(sample), np.zeros((1, 1, 3, 1)))
+    close(evaluate(pair_sum(d), sample), [[6.0]])
+    close(evaluate(derivative(pair_sum(d)), sample), np.zeros((1, 3, 1)))
+    close(evaluate(derivative(pair_sum(d), across=True), sample), np.zeros((1, 1, 3, 1)))
     everything = Edges(edges.indices[:1], shift[:1], per_particle=1, complete=True)
     alone = Sample(jnp.zeros((1, 3)), edges=everything)
-    close(derivative(pair_sum(d))(alone), np.zeros((1, 3, 1)))
+    close(evaluate(derivative(pair_sum(d)), alone), np.zeros((1, 3, 1)))
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -127,10 +135,9 @@ def test_formulas_are_evaluated_only_where_they_are_defined(layout):
     sample = Sample(positions, mask=there, edges=edges_of(layout, 4))
     for term in (energy, stiffness * d**-1, stiffness * (d - longest) ** -1):
         f = pair_sum(term, to="system")
-        gradient = jax.grad(lambda f: f(sample)[0])(f)
-        assert np.isfinite(f(sample)).all()
-        assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(gradient))
-        assert np.isfinite(derivative(f)(sample)).all()
+        assert np.isfinite(evaluate(f, sample)).all()
+        assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(gradient(f, sample)))
+        assert np.isfinite(evaluate(derivative(f), sample)).all()
 
 
 @pytest.mark.parametrize(
@@ -150,12 +157,15 @@ def test_no_pairs_is_a_sum_of_zero(edges):
         derivative(pair_sum(r)),
         derivative(pair_sum(r), across=True),
     ):
-        assert not np.asarray(f(sample)).any()
-    assert not np.asarray(derivative(pair_sum(d, to="system"))(sample)).any()
-    gradient = jax.grad(lambda p: pair_sum(d, to="system")(Sample(p, edges=edges))[0])(
-        jnp.ones((3, 3))
-    )
-    assert not np.asarray(gradient).any()
+        assert not np.asarray(evaluate(f, sample)).any()
+    assert not np.asarray(evaluate(derivative(pair_sum(d, to="system")), sample)).any()
+
+    @jax.jit
+    @jax.grad
+    def slope(positions):
+        return pair_sum(d, to="system")(Sample(positions, edges=edges))[0]
+
+    assert not np.asarray(slope(jnp.ones((3, 3)))).any()
 
 
 def test_no_particles_are_no_error():
@@ -188,10 +198,11 @@ def test_a_table_of_particles_is_a_sample():
         )
     ]
     for f in (pair_sum(bump, to="system"), total(column("charge") * x)):
-        close(f(sample), np.stack([f(part) for part in alone]))
+        close(evaluate(f, sample), np.stack([evaluate(f, part) for part in alone]))
     forces = derivative(pair_sum(bump, to="system"))
-    close(forces(sample)[:6], np.concatenate([forces(part) for part in alone]))
-    assert not np.asarray(forces(sample))[6:].any()
+    found = evaluate(forces, sample)
+    close(found[:6], np.concatenate([evaluate(forces, part) for part in alone]))
+    assert not np.asarray(found)[6:].any()
 
 
 def test_edges_are_read_by_the_keys_of_the_table():
@@ -256,7 +267,7 @@ def test_chunks_without_a_pair_are_evaluated_where_the_others_are():
     positions = jnp.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0]])
     sample = Sample(positions, edges=Edges.between([0, 1, 3, 3], [1, 0, 3, 3], particles=3))
     f = pair_sum(energy, to="system")
-    whole, chunked = (jax.grad(lambda f: f(sample)[0])(g) for g in (f, f.chunked(2)))
+    whole, chunked = (gradient(g, sample) for g in (f, f.chunked(2)))
     jax.tree.map(close, jax.tree.leaves(chunked), jax.tree.leaves(whole))
 
 
@@ -266,7 +277,7 @@ def test_steps_after_a_sum_are_not_taken_at_absent_particles():
     few = Sample(jnp.asarray(POSITIONS[:2]), edges=Edges.all_pairs(2))
     density = constant(2.0) * pair_sum(d**-1) ** -1
     for f in (density, total(apply(jnp.log, density)), derivative(density) * density**-1):
-        masked, alone = (jax.grad(lambda f, of=of: f(of).sum())(f) for of in (sample, few))
+        masked, alone = (gradient(f, of) for of in (sample, few))
         jax.tree.map(close, jax.tree.leaves(masked), jax.tree.leaves(alone))
 
 

@@ -40,6 +40,8 @@ from instar.statefunc import (
     wavevectors,
 )
 
+pytestmark = pytest.mark.usefixtures("quickly_compiled")
+
 x, v = coordinates(2), velocities(2)
 POINTS = np.array([[1.0, 2.0], [3.0, -1.0], [0.5, 0.25]])
 SPEEDS = np.array([[0.1, 0.2], [-0.3, 0.4], [0.0, 1.0]])

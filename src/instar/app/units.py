@@ -10,10 +10,10 @@ import numbers
 import re
 from typing import Any
 
-__all__ = ["BOLTZMANN", "UnitError", "quantity"]
+from instar.geometry.constants import BOLTZMANN
 
-BOLTZMANN = 8.617333262145179e-5
-"""eV/K."""
+__all__ = ["UnitError", "quantity"]
+
 _AVOGADRO = 6.02214076e23
 _CHARGE = 1.602176634e-19  # C, so that 1 eV is as many J
 _AMU = 1.66053906660e-27  # kg

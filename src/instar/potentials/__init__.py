@@ -1,11 +1,12 @@
 """Potentials: one formula a file; sums of them."""
 
+from instar.geometry.constants import COULOMB_CONSTANT
 from instar.potentials.bonded import Bonded
 from instar.potentials.buckingham import Buckingham
 from instar.potentials.charges import cutoff_coulomb
 from instar.potentials.constraints import DistanceConstraint, RigidWater, constraints_of
 from instar.potentials.cosine_angle import CosineAngle
-from instar.potentials.coulomb import COULOMB_CONSTANT, ScreenedCoulomb
+from instar.potentials.coulomb import ScreenedCoulomb
 from instar.potentials.evaluation import Evaluation
 from instar.potentials.ewald import Ewald, NetChargeWarning, ewald, ewald_with
 from instar.potentials.exclusions import Exclusions

@@ -18,13 +18,11 @@ import math
 from jax import Array
 
 from instar.core.utils.jax import dataclass
+from instar.geometry.constants import COULOMB_CONSTANT
 from instar.potentials.formula import Formula, Parameter
 from instar.potentials.screening import screened_inverse
 
-__all__ = ["COULOMB_CONSTANT", "ScreenedCoulomb"]
-
-COULOMB_CONSTANT = 14.39964547842567
-"""kₑ = e²/4πε₀ (eV Å), CODATA 2018."""
+__all__ = ["ScreenedCoulomb"]
 
 
 @dataclass

@@ -15,8 +15,9 @@ from jax import Array
 from instar.core.assertion import runtime_assert
 from instar.core.utils.jax import dataclass, field, is_traced
 from instar.geometry import System
+from instar.geometry.constants import COULOMB_CONSTANT
 from instar.potentials.bonded import Bonded
-from instar.potentials.coulomb import COULOMB_CONSTANT, ScreenedCoulomb
+from instar.potentials.coulomb import ScreenedCoulomb
 from instar.potentials.evaluation import Evaluation, Request
 from instar.potentials.excluded import ExcludedCharges, ScaledPairs
 from instar.potentials.exclusions import Exclusions

@@ -118,7 +118,13 @@ class Constraints:
         return worst
 
     def project_positions(
-        self, moved: Array, before: Array, masses: Array, system: System
+        self,
+        moved: Array,
+        before: Array,
+        masses: Array,
+        system: System,
+        *,
+        strict: bool = True,
     ) -> Projected:
         """SHAKE: positions after a free step, brought back along the bonds before it.
 
@@ -126,7 +132,8 @@ class Constraints:
 
         (J.-P. Ryckaert, G. Ciccotti, H. J. C. Berendsen, J. Comput. Phys. 23, 327, 1977), to
         rounding. ``before`` is taken to meet the constraints. The centre of mass and, about
-        ``before``, the angular momentum of the shifts are zero.
+        ``before``, the angular momentum of the shifts are zero. Distances that can't be met fail a
+        check; unless ``strict``, the particles are nowhere then: NaN.
         """
         shift = jnp.zeros_like(moved)
         moment = jnp.zeros((moved.shape[0], 3, 3), moved.dtype)
@@ -135,8 +142,13 @@ class Constraints:
             ready = group.ready(masses, system)
             old, new = ready.separations(before, system), ready.separations(moved, system)
             correction = solver(ready, new, old, moved.shape[0])
-            _check_met(ready, correction.bonds)
             shift += correction.shift
+            if strict:
+                _check_met(ready, correction.bonds)
+            else:
+                met = _met(ready, correction.bonds)[..., None]
+                lost = jnp.where(met, moved.shape[0], ready.rows)
+                shift = shift.at[lost.reshape(-1)].set(jnp.nan, mode="drop")
             moment += ready.spread(correction.moments, moved.shape[0])
         return Projected(moved + shift, shift, per_system(moment, system))
 
@@ -216,9 +228,13 @@ def _errors(ready: Ready, bonds: Array) -> Array:
     return jnp.abs(jnp.sqrt(squared) / ready.length - 1)
 
 
+def _met(ready: Ready, bonds: Array) -> Array:
+    errors = _errors(ready, bonds)
+    return errors <= max(1e-12, 64 * float(jnp.finfo(errors.dtype).eps))
+
+
 def _check_met(ready: Ready, bonds: Array) -> None:
-    errors = _errors(ready, bonds).reshape(-1)
-    met = errors <= max(1e-12, 64 * float(jnp.finfo(errors.dtype).eps))
+    errors, met = _errors(ready, bonds).reshape(-1), _met(ready, bonds).reshape(-1)
     worst = jnp.argmin(met)
     pair = ready.rows.reshape(-1, 2)[worst]
     runtime_assert(

@@ -25,7 +25,8 @@ from jax.sharding import Mesh as Devices
 from instar.core.assertion import runtime_assert
 from instar.core.utils.jax import dataclass, field
 from instar.geometry import Cell, System, per_system
-from instar.potentials.coulomb import COULOMB_CONSTANT, ScreenedCoulomb
+from instar.geometry.constants import COULOMB_CONSTANT
+from instar.potentials.coulomb import ScreenedCoulomb
 from instar.potentials.evaluation import Evaluation, Request
 from instar.potentials.ewald.accuracy import Content, mesh_error, real_error, skewness, wave_error
 from instar.potentials.ewald.mesh import Mesh

@@ -29,7 +29,7 @@ from jax.sharding import Mesh as Devices
 
 from instar.core.utils.jax import dataclass, field
 from instar.geometry import Cell
-from instar.potentials.coulomb import COULOMB_CONSTANT
+from instar.geometry.constants import COULOMB_CONSTANT
 from instar.potentials.ewald.devices import divided
 
 __all__ = ["SEGMENT", "Reciprocal", "Waves"]

@@ -1,0 +1,1 @@
+"""Propagators of physical states: molecular dynamics."""

@@ -1,0 +1,50 @@
+"""Molecular dynamics: one method a file, each a step made of parts."""
+
+from instar.dynamics.md.brownian import brownian
+from instar.dynamics.md.cell_rescaling import CellRescaling, cell_rescaling
+from instar.dynamics.md.containment import Explosion, explosions
+from instar.dynamics.md.forces import Forces
+from instar.dynamics.md.knobs import Ramp
+from instar.dynamics.md.langevin import OrnsteinUhlenbeck, langevin
+from instar.dynamics.md.motion import Drift, Kick
+from instar.dynamics.md.mtk import mtk
+from instar.dynamics.md.nose_hoover import nose_hoover
+from instar.dynamics.md.nve import nve
+from instar.dynamics.md.part import Part, Step, step_of
+from instar.dynamics.md.simulate import ExplosionWarning, simulate
+from instar.dynamics.md.start import start
+from instar.dynamics.md.state import Particles, State, Systems
+from instar.dynamics.md.thermo import Thermo, thermo
+from instar.dynamics.md.velocities import draw_velocities
+from instar.dynamics.md.velocity_rescaling import VelocityRescaling, velocity_rescaling
+
+__all__ = [
+    "CellRescaling",
+    "Drift",
+    "Explosion",
+    "ExplosionWarning",
+    "Forces",
+    "Kick",
+    "OrnsteinUhlenbeck",
+    "Part",
+    "Particles",
+    "Ramp",
+    "State",
+    "Step",
+    "Systems",
+    "Thermo",
+    "VelocityRescaling",
+    "brownian",
+    "cell_rescaling",
+    "draw_velocities",
+    "explosions",
+    "langevin",
+    "mtk",
+    "nose_hoover",
+    "nve",
+    "simulate",
+    "start",
+    "step_of",
+    "thermo",
+    "velocity_rescaling",
+]

@@ -1,0 +1,38 @@
+"""Brownian dynamics: overdamped motion, r' = μF + noise with the mobility μ = 1/mγ.
+
+    r += Δt μF + √(½ k_B T μ Δt) (ξ' + ξ)
+
+ξ being the noise of this step, ξ' that of the step before: the limit of BAOAB for large friction
+(B. Leimkuhler and C. Matthews, Appl. Math. Res. Express 2013, 34), which samples positions to the
+second order of Δt, those of a harmonic oscillator exactly. It is in fact that limit: BAOAB with
+velocities drawn anew in each step and a time step h with ½h²/m = Δt μ, so h = √(2Δt/γ). Constraints
+and fixed atoms are honoured as there. Velocities are those of this auxiliary motion, not of the
+particles; a particle diffuses with D = k_B T/mγ.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from instar.dynamics.md.knobs import checked
+from instar.dynamics.md.langevin import with_bath
+from instar.dynamics.md.part import Step
+
+__all__ = ["brownian"]
+
+
+def brownian(time_step: Any, temperature: Any, friction: Any) -> Step:
+    """Overdamped motion at that temperature (K); ``friction`` γ in 1/time, D = k_B T/mγ.
+
+    Conserved: K + U of the auxiliary motion less its heat.
+    """
+    checked("time step", time_step)
+    checked("temperature", temperature, "from")
+    checked("friction", friction)
+    xp = jnp if isinstance(time_step, jax.Array) or isinstance(friction, jax.Array) else np
+    auxiliary = xp.sqrt(2 * xp.asarray(time_step, float) / xp.asarray(friction, float))
+    return with_bath(auxiliary, temperature, np.inf)

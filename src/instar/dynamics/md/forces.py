@@ -1,0 +1,123 @@
+"""`Forces`: neighbors and forces for particles where they are now."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import Array, lax
+
+from instar.core.propagator import propagate_and_fix
+from instar.core.result import as_result_function
+from instar.core.utils.jax import dataclass, field
+from instar.dynamics.md.centre import without_net_force
+from instar.dynamics.md.part import Part
+from instar.dynamics.md.state import NEIGHBORS, State
+from instar.potentials import evaluate
+
+__all__ = ["Forces", "computed", "is_due", "with_forces"]
+
+_FARTHEST = 2.0**27
+"""Cells away, beyond which a particle is lost: they are counted in 32 bits."""
+
+
+@dataclass
+class Forces(Part):
+    """F(r); every ``virial_every`` steps with energy and virial (0: never)."""
+
+    virial_every: int = field(static=True, default=0)
+
+    def __call__(self, key: Array, state: State, /) -> State:
+        if self.virial_every == 0:
+            return with_forces(state)
+        state, there = _located(state)
+
+        def tables(virial: bool) -> Any:
+            new = _evaluated(state, there, virial)
+            return new.particles, new.systems
+
+        particles, systems = lax.cond(
+            is_due(state, self.virial_every), lambda: tables(True), lambda: tables(False)
+        )
+        return dataclasses.replace(state, particles=particles, systems=systems)
+
+
+def is_due(state: State, every: int) -> Array:
+    """Whether the step that is being made is the last of ``every`` steps."""
+    return (state.step + 1) % every == 0
+
+
+def with_forces(state: State, virial: bool = False) -> State:
+    """The state with an up-to-date list and forces; energy and virial on request.
+
+    Checks are runtime checks: wrap the caller.
+    """
+    return _evaluated(*_located(state), virial)
+
+
+_COMPUTED = jax.jit(as_result_function(lambda state: with_forces(state, virial=True)))
+
+
+def computed(state: State) -> State:
+    """The state with forces, energy and virial as they are now, buffers grown; on the host."""
+    return propagate_and_fix(_COMPUTED, state)[0]
+
+
+def _located(state: State) -> tuple[State, State]:
+    """The state with an up-to-date list, and the same with all systems where the list can be."""
+    if state.neighbors is None:
+        return state, state
+    there = _searchable(state)
+    neighbors = state.neighbors.updated(there.particles, there.systems, where=NEIGHBORS)
+    return NEIGHBORS.set(state, neighbors), NEIGHBORS.set(there, neighbors)
+
+
+def _evaluated(state: State, there: State, virial: bool) -> State:
+    """The state with forces; energy and virial on request. Lost particles have forces of NaN."""
+    found = evaluate(
+        there.potential,
+        there.particles,
+        there.systems,
+        there.neighbors,
+        energy=virial,
+        virial=virial,
+        finite=False,
+    )
+    assert found.forces is not None
+    data = state.particles.data
+    lost = state.system.there[:, None] & ~jnp.isfinite(data.positions)
+    forces = jnp.where(lost, jnp.nan, jnp.where(data.fixed[:, None], 0, found.forces))
+    state = state.with_particles(forces=without_net_force(forces, state))
+    return state.with_systems(energy=found.energy, virial=found.virial) if virial else state
+
+
+def _searchable(state: State) -> State:
+    """With every lost system put back to where it was when the list was made."""
+    listed = state.neighbors
+    if listed is None:
+        return state
+    system = state.system
+    vectors = system.cell.vectors
+    shortest = jnp.min(jnp.where(system.cell.periodic, system.cell.heights, jnp.inf), axis=1)
+    far = jnp.max(jnp.abs(system.positions), axis=1) > state.of_particles(_FARTHEST * shortest)
+    lost = system.there & (far | ~jnp.isfinite(system.positions).all(axis=1))
+    flat = ~(jnp.isfinite(vectors).all(axis=(1, 2)) & (shortest > 0))
+
+    def put_back(positions: Array, vectors: Array) -> tuple[Array, Array]:
+        gone = flat.at[system.system].max(lost)
+        return (
+            jnp.where(gone[system.system][:, None], listed.positions, positions),
+            jnp.where(gone[:, None, None], listed.vectors, vectors),
+        )
+
+    positions, vectors = lax.cond(
+        jnp.any(lost) | jnp.any(flat),
+        put_back,
+        lambda positions, vectors: (positions, vectors),
+        system.positions,
+        vectors,
+    )
+    cell = dataclasses.replace(system.cell, vectors=vectors)
+    return state.with_particles(positions=positions).with_systems(cell=cell)

@@ -1,0 +1,79 @@
+"""Knobs: numbers of a method, one for all systems or one each, that may change with the step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from instar.core.utils.jax import dataclass, is_traced
+from instar.dynamics.md.state import State
+
+__all__ = ["Ramp", "checked", "checked_every", "knob", "scaled"]
+
+
+@dataclass
+class Ramp:
+    """A number that goes from ``start`` at step ``first`` to ``stop`` at step ``last``, linearly.
+
+    Before and after it stays as it is. It follows the step number alone, so that a run that is
+    cut in pieces is the same run. ``start`` and ``stop`` are one for all systems, or one each.
+    """
+
+    start: Any
+    stop: Any
+    first: Any
+    last: Any
+
+    def at(self, step: Array, dtype: Any) -> Array:
+        """The value at that step."""
+        first, last, now = (jnp.asarray(n, dtype) for n in (self.first, self.last, step))
+        fraction = jnp.clip((now - first) / jnp.maximum(last - first, 1), 0, 1)
+        start, stop = jnp.asarray(self.start, dtype), jnp.asarray(self.stop, dtype)
+        return start + fraction * (stop - start)
+
+
+def knob(value: Any, state: State) -> Array:
+    """A knob at the step that is being made, (systems,)."""
+    now = value.at(state.step, state.dtype) if isinstance(value, Ramp) else value
+    return state.per_system(now)
+
+
+def checked(name: str, value: Any, least: Literal["above", "from", "any"] = "above") -> Any:
+    """The knob, if its numbers are above zero, from zero up, or any; they may be traced."""
+    if isinstance(value, Ramp):
+        checked(name, value.start, least)
+        checked(name, value.stop, least)
+    elif not is_traced(value):
+        rule, good = _RULES[least]
+        bad = [number for number in np.ravel(np.asarray(value, float)) if not good(number)]
+        if bad:
+            raise ValueError(f"A {name} is {rule}, not {bad[0]}.")
+    return value
+
+
+_RULES: dict[str, tuple[str, Callable[[float], bool]]] = {
+    "above": ("above zero", lambda x: 0 < x < np.inf),
+    "from": ("not below zero", lambda x: 0 <= x < np.inf),
+    "any": ("a finite number", lambda x: bool(np.isfinite(x))),
+}
+
+
+def checked_every(every: int) -> int:
+    """The number of steps between moves of a cell."""
+    if every < 1:
+        raise ValueError(f"A cell moves every 1 steps or more, not every {every}.")
+    return every
+
+
+def scaled(value: Any, factor: int | float) -> Any:
+    """A knob that is always that many times as large."""
+    if isinstance(value, Ramp):
+        return Ramp(
+            scaled(value.start, factor), scaled(value.stop, factor), value.first, value.last
+        )
+    return value * factor if isinstance(value, jax.Array) else np.asarray(value, float) * factor

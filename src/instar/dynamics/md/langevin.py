@@ -1,0 +1,82 @@
+"""Langevin dynamics by BAOAB: constant temperature, by friction and noise on every atom.
+
+    B  v += ½Δt F/m
+    A  r += ½Δt v
+    O  v = e^(−γΔt) v + √((1 − e^(−2γΔt)) k_B T/m) ξ
+    A, forces, B
+
+B. Leimkuhler and C. Matthews, J. Chem. Phys. 138, 174102 (2013); with constraints g-BAOAB, Proc. R.
+Soc. A 472, 20160138 (2016). Positions of a harmonic oscillator are sampled without any error of
+the step. Conserved: K + U less the heat that O puts in.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+from jax import Array
+
+from instar.core.utils.jax import dataclass
+from instar.dynamics.md.centre import without_net_velocity
+from instar.dynamics.md.forces import Forces
+from instar.dynamics.md.knobs import checked, knob, scaled
+from instar.dynamics.md.motion import Drift, Kick, on_constraints
+from instar.dynamics.md.part import Part, Step, step_of
+from instar.dynamics.md.random import normals
+from instar.dynamics.md.state import State
+from instar.geometry import per_system
+from instar.geometry.constants import BOLTZMANN
+
+__all__ = ["OrnsteinUhlenbeck", "langevin", "thermal_velocities", "with_bath"]
+
+
+def langevin(time_step: Any, temperature: Any, friction: Any) -> Step:
+    """Constant temperature (K); ``friction`` γ in 1/time, ``time_step`` in Å·√(amu/eV).
+
+    It is the step of `nve` with its drift cut in two and one part inserted.
+    """
+    checked("time step", time_step)
+    checked("temperature", temperature, "from")
+    checked("friction", friction, "from")
+    return with_bath(time_step, temperature, friction)
+
+
+def with_bath(time_step: Any, temperature: Any, friction: Any) -> Step:
+    """The parts of `langevin`."""
+    kick, drift = Kick(scaled(time_step, 0.5)), Drift(scaled(time_step, 0.5))
+    bath = OrnsteinUhlenbeck(time_step, temperature, friction)
+    return step_of(kick, drift, bath, drift, Forces(), kick)
+
+
+@dataclass
+class OrnsteinUhlenbeck(Part):
+    """v = c v + √((1 − c²) k_B T/m) ξ with c = e^(−γΔt): exact for any Δt."""
+
+    time: Any
+    temperature: Any
+    friction: Any
+
+    def __call__(self, key: Array, state: State, /) -> State:
+        data = state.particles.data
+        exponent = knob(self.time, state) * knob(self.friction, state)
+        kept, renewed = jnp.exp(-exponent), jnp.sqrt(-jnp.expm1(-2 * exponent))
+        noise = thermal_velocities(key, state, knob(self.temperature, state))
+        velocities = (
+            state.of_particles(kept)[:, None] * data.velocities
+            + state.of_particles(renewed)[:, None] * noise
+        )
+        new = on_constraints(
+            state.with_particles(velocities=without_net_velocity(velocities, state))
+        )
+        gained = jnp.sum(new.particles.data.velocities**2 - data.velocities**2, axis=1)
+        heat = per_system(data.masses * gained, state.system) / 2
+        return new.with_systems(heat=state.systems.data.heat + heat)
+
+
+def thermal_velocities(key: Array, state: State, temperature: Array) -> Array:
+    """√(k_B T/m) ξ for each particle that can move; zero for others."""
+    data = state.particles.data
+    spread = jnp.sqrt(BOLTZMANN * state.of_particles(temperature) / data.masses)
+    free = state.system.there & ~data.fixed
+    return jnp.where(free[:, None], spread[:, None] * normals(key, state), 0)

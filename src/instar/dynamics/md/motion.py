@@ -1,0 +1,79 @@
+"""`Kick` and `Drift`: the two halves of Hamilton's equations.
+
+    Kick   v += Δt·F/m
+    Drift  r += Δt·v
+
+Constraints are met after each: SHAKE and RATTLE (see `Constraints`). After a drift positions are
+brought back along the bonds before it and velocities take up the shift, v += shift/Δt.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+from jax import Array
+
+from instar.core.utils.jax import dataclass
+from instar.dynamics.md.knobs import knob
+from instar.dynamics.md.part import Part
+from instar.dynamics.md.state import State
+
+__all__ = ["Drift", "Kick", "on_constraints"]
+
+
+@dataclass
+class Kick(Part):
+    """v += Δt·F/m, with a time in Å·√(amu/eV)."""
+
+    time: Any
+
+    def __call__(self, key: Array, state: State, /) -> State:
+        data = state.particles.data
+        time = state.of_particles(knob(self.time, state))[:, None]
+        velocities = data.velocities + time * data.forces / data.masses[:, None]
+        return on_constraints(state.with_particles(velocities=velocities))
+
+
+@dataclass
+class Drift(Part):
+    """r += Δt·v, with a time in Å·√(amu/eV).
+
+    A particle that would move by more than half a cell at once, or can't be brought back to its
+    constraints, has no place any more: NaN, which `contained` looks for.
+    """
+
+    time: Any
+
+    def __call__(self, key: Array, state: State, /) -> State:
+        data = state.particles.data
+        time = state.of_particles(knob(self.time, state))[:, None]
+        moved = data.positions + _within_reason(time * data.velocities, state)
+        if not state.constraints.all_groups:
+            return state.with_particles(positions=moved)
+        held = state.constraints.project_positions(
+            moved, data.positions, data.masses, state.system, strict=False
+        )
+        velocities = data.velocities + held.shift / time
+        state = state.with_particles(positions=held.positions, velocities=velocities)
+        return on_constraints(state)
+
+
+def on_constraints(state: State) -> State:
+    """The state with velocities that leave all constrained distances as they are."""
+    if not state.constraints.all_groups:
+        return state
+    data = state.particles.data
+    found = state.constraints.project_velocities(
+        data.velocities, data.positions, data.masses, state.system
+    )
+    return state.with_particles(velocities=found.velocities)
+
+
+def _within_reason(displacement: Array, state: State) -> Array:
+    """The displacement; NaN if it exceeds half a cell where particles have neighbors."""
+    if state.neighbors is None:
+        return displacement
+    limit = state.of_particles(state.systems.data.cell.exact_within**2)
+    square = jnp.sum(displacement**2, axis=1)
+    return jnp.where((square <= limit)[:, None], displacement, jnp.nan)

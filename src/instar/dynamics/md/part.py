@@ -1,0 +1,83 @@
+"""`Part`: what a step is made of, and `Step`: parts one after the other.
+
+A step is a propagator. Parts are propagators as well; besides, a part may add columns of its own
+to a state before a run, and say which energy it stores.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from instar.core.utils.jax import dataclass, field
+from instar.dynamics.md.containment import contained
+from instar.dynamics.md.state import State
+
+__all__ = ["Part", "Step", "step_of"]
+
+
+@dataclass
+class Part:
+    """One part of a step: ``(key, state) -> state``; abstract."""
+
+    def __call__(self, key: Array, state: State, /) -> State:
+        raise NotImplementedError(f"{type(self).__name__} does nothing.")
+
+    def begin(self, state: State) -> State:
+        """The state with what this part needs, checked; on the host, before a run."""
+        return state
+
+    def stored(self, state: State) -> Array:
+        """Energy (systems,) in eV that belongs to the conserved quantity."""
+        return jnp.zeros(len(state.systems), state.dtype)
+
+
+@dataclass
+class Step(Part):
+    """Parts in their order, each with a key of its own; then the step counts as made.
+
+    A system that is no longer finite afterwards stays as it was before (`contained`).
+    """
+
+    parts: tuple[Part, ...]
+    order: tuple[int, ...] = field(static=True)
+
+    def __call__(self, key: Array, state: State, /) -> State:
+        moved = state
+        for place, number in enumerate(self.order):
+            moved = self.parts[number](jax.random.fold_in(key, place), moved)
+        moved = contained(state, moved)
+        return dataclasses.replace(moved, step=state.step + 1)
+
+    def begin(self, state: State) -> State:
+        """The state with what all parts need."""
+        for part in self.parts:
+            state = part.begin(state)
+        return state
+
+    def stored(self, state: State) -> Array:
+        """What all parts store."""
+        total = jnp.zeros(len(state.systems), state.dtype)
+        for part in self.parts:
+            total += part.stored(state)
+        return total
+
+
+def step_of(*parts: Part) -> Step:
+    """A step that does these parts in this order; one and the same part may come twice.
+
+    Knobs become arrays: a program is not compiled anew for other numbers.
+    """
+    different = {id(part): part for part in parts}
+    places = {name: place for place, name in enumerate(different)}
+    order = tuple(places[id(part)] for part in parts)
+    return Step(jax.tree.map(_as_array, tuple(different.values())), order)
+
+
+def _as_array(knob: Any) -> Any:
+    return knob if isinstance(knob, jax.Array) else np.asarray(knob, float)

@@ -1,0 +1,271 @@
+"""`start`: a state of molecular dynamics from tables of particles and systems."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from instar.core.data import Index
+from instar.core.typing import GroupId
+from instar.dynamics.md.forces import computed
+from instar.dynamics.md.state import Particles, State, Systems
+from instar.geometry import System
+from instar.neighbors import NeighborList
+from instar.potentials import Potential
+from instar.potentials.constraints import Constraints, constraints_of
+from instar.potentials.constraints.group import Group
+from instar.potentials.external import External
+
+__all__ = ["start"]
+
+
+def start(
+    particles: Any,
+    systems: Any,
+    potential: Potential,
+    masses: Any,
+    *,
+    velocities: Any = None,
+    skin: Any = 0.0,
+    fixed: Any = None,
+    molecules: Any = None,
+    streams: Any = None,
+    hold_centre: Any = None,
+    **neighbor_options: Any,
+) -> State:
+    """Particles and systems ready to move, with forces; on the host.
+
+    ``particles`` and ``systems`` are tables with the columns positions (Å), system, labels and
+    charges, and cell.
+
+        masses       (particles,) amu
+        velocities   (particles, 3) Å/time; at rest if left out (see `draw_velocities`)
+        skin         Å beyond the cutoff that neighbors are listed for
+        fixed        (particles,) particles that never move
+        molecules    (particles,) int: what a barostat moves as one, not cut by a boundary; left
+                     out, particles that constraints join, which are brought together
+        streams      (systems,) int: names the random numbers of a system; left out, its number
+        hold_centre  (systems,) whether the centre of mass is held at rest; left out, where no
+                     particle is fixed and no external field acts
+
+    Further options go to `NeighborList.of`.
+    """
+    data, cell = particles.data, systems.data.cell
+    dtype, system = data.positions.dtype, System.of(particles, systems)
+    there = np.asarray(system.there)
+    stay = np.zeros(len(there), bool) if fixed is None else np.asarray(fixed, bool)
+    constraints = _without_fixed(constraints_of(potential), stay)
+    held = _held(potential, system, stay, hold_centre)
+    molecule = _molecules(molecules, constraints, system)
+    table = Particles(
+        positions=data.positions if molecules is not None else _whole(molecule, system),
+        velocities=_velocities(velocities, data.positions, stay),
+        forces=jnp.zeros_like(data.positions),
+        masses=jnp.asarray(_masses(masses, there), dtype),
+        charges=data.charges,
+        system=data.system,
+        labels=data.labels,
+        molecule=molecule,
+        number=jnp.asarray(_numbers(np.asarray(system.system), there)),
+        fixed=jnp.asarray(stay),
+        suspect=jnp.zeros(len(there), bool),
+    )
+    state = State(
+        particles=dataclasses.replace(particles, data=table),
+        systems=dataclasses.replace(
+            systems, data=_systems(cell, held, _streams(streams, system.count), dtype)
+        ),
+        potential=potential,
+        constraints=constraints,
+        neighbors=_listed(particles, systems, potential, skin, neighbor_options),
+        step=jnp.zeros((), jnp.uint32),
+    )
+    _check_constraints(state)
+    state = state.with_systems(degrees=_degrees(state))
+    return computed(state)
+
+
+def _systems(cell: Any, held: np.ndarray, streams: np.ndarray, dtype: Any) -> Systems:
+    count = len(held)
+    zeros = jnp.zeros(count, dtype)
+    return Systems(
+        cell=cell,
+        stream=jnp.asarray(streams),
+        held=jnp.asarray(held),
+        degrees=zeros,
+        heat=zeros,
+        energy=zeros,
+        virial=jnp.zeros((count, 3, 3), dtype),
+        frozen=jnp.zeros(count, bool),
+        frozen_at=jnp.zeros(count, jnp.uint32),
+    )
+
+
+def _degrees(state: State) -> Any:
+    """3 for each particle that can move, less constraints and, where it is held, the centre."""
+    system = state.system
+    free = system.there & ~state.particles.data.fixed
+    count = jnp.zeros(system.count, jnp.int32).at[system.system].add(3 * free.astype(jnp.int32))
+    lost = state.constraints.removed_degrees(system)
+    lost += 3 * state.systems.data.held.astype(jnp.int32)
+    return jnp.maximum(count - lost, 0).astype(state.dtype)
+
+
+def _listed(particles: Any, systems: Any, potential: Potential, skin: Any, options: Any) -> Any:
+    if potential.reach is None:
+        return None
+    excluded = None if potential.exclusions is None else potential.exclusions.partners
+    return NeighborList.of(particles, systems, potential.reach, skin, excluded=excluded, **options)
+
+
+def _velocities(given: Any, positions: Any, stay: np.ndarray) -> Any:
+    if given is None:
+        return jnp.zeros_like(positions)
+    known = np.asarray(given)
+    if known.shape != positions.shape or not np.isfinite(known).all():
+        raise ValueError(
+            f"Velocities are finite numbers, {positions.shape}, not an array {known.shape} with "
+            f"{int((~np.isfinite(known)).sum())} that are not finite."
+        )
+    return jnp.asarray(np.where(stay[:, None], 0, known), positions.dtype)
+
+
+def _masses(given: Any, there: np.ndarray) -> np.ndarray:
+    known = np.broadcast_to(np.asarray(given, float), there.shape)
+    bad = there & ~(np.isfinite(known) & (known > 0))
+    if bad.any():
+        first = int(np.argmax(bad))
+        raise ValueError(
+            f"Particle {first} has the mass {known[first]} amu; it must be above zero."
+        )
+    return np.where(there, known, 1)
+
+
+def _streams(given: Any, count: int) -> np.ndarray:
+    if given is None:
+        return np.arange(count, dtype=np.uint32)
+    known = np.asarray(given)
+    if known.shape != (count,) or known.dtype.kind not in "iu" or (known < 0).any():
+        raise ValueError(f"Streams are {count} whole numbers from zero up, not {given!r}.")
+    if len(np.unique(known)) < count:
+        raise ValueError("Two systems have the same stream, so they would draw the same numbers.")
+    return known.astype(np.uint32)
+
+
+def _held(potential: Potential, system: System, stay: np.ndarray, given: Any) -> np.ndarray:
+    here = stay & np.asarray(system.there)
+    pinned = np.bincount(np.asarray(system.system)[here], minlength=system.count) > 0
+    if given is None:
+        outside = any(isinstance(term, External) for term in potential.terms())
+        return np.zeros(system.count, bool) if outside else ~pinned
+    held = np.broadcast_to(np.asarray(given, bool), (system.count,))
+    if (held & pinned).any():
+        raise ValueError(
+            f"The centre of mass of system {int(np.argmax(held & pinned))} can't be held: it has "
+            "fixed atoms."
+        )
+    return held
+
+
+def _numbers(system: np.ndarray, there: np.ndarray) -> np.ndarray:
+    """Which one of its system each particle is."""
+    numbers = np.zeros(len(system), np.int32)
+    order = np.flatnonzero(there)[np.argsort(system[there], kind="stable")]
+    sorted_ = system[order]
+    starts = np.searchsorted(sorted_, sorted_, side="left")
+    numbers[order] = np.arange(len(order)) - starts
+    return numbers
+
+
+def _without_fixed(constraints: Constraints, stay: np.ndarray) -> Constraints:
+    """Without distances between fixed particles; one end alone can't be fixed."""
+
+    def freed(group: Group) -> Group | None:
+        atoms = np.asarray(group.atoms)
+        both = (atoms >= 0) & stay[np.maximum(atoms, 0)]
+        torn = both.any(axis=-1) & ~both.all(axis=-1)
+        if torn.any():
+            first, second = atoms[torn][0]
+            raise ValueError(
+                f"The particles {first} and {second} are held at a distance, but one of them is "
+                "fixed.\nFix both, or none."
+            )
+        kept = ~both.all(axis=(1, 2)) if group.whole else np.ones(len(atoms), bool)
+        atoms = np.where(both.all(axis=-1)[..., None], -1, atoms)[kept]
+        if not (atoms >= 0).any():
+            return None
+        return Group(atoms, np.asarray(group.length)[kept], group.whole)
+
+    if not stay.any():
+        return constraints
+    groups, waters = (
+        tuple(g for group in part if (g := freed(group)) is not None)
+        for part in (constraints.groups, constraints.waters)
+    )
+    return Constraints(groups, waters)
+
+
+def _molecules(given: Any, constraints: Constraints, system: System) -> Index[GroupId]:
+    """Particles by molecule; those that constraints join are in one."""
+    count = system.positions.shape[0]
+    label = np.arange(count) if given is None else _known_molecules(given, count)
+    for group in constraints.all_groups:
+        atoms = np.asarray(group.atoms).reshape(len(group.atoms), -1)
+        here = atoms >= 0
+        root = np.where(here, label[np.maximum(atoms, 0)], count).min(axis=1, keepdims=True)
+        root = np.broadcast_to(root, atoms.shape)
+        torn = here & (label[np.maximum(atoms, 0)] != root)
+        if given is not None and torn.any():
+            raise ValueError(
+                f"Particle {atoms[torn][0]} is held at a distance from a particle of another "
+                "molecule.\nThey must be in one."
+            )
+        label[atoms[here]] = root[here]
+    _check_one_system(label, np.asarray(system.system), np.asarray(system.there))
+    different, index = np.unique(label, return_inverse=True)
+    return Index.integer(index.astype(np.int32), n=len(different), label=GroupId)
+
+
+def _whole(molecule: Index[GroupId], system: System) -> Array:
+    """Positions with each molecule at the image that is nearest to its first particle."""
+    labels = np.asarray(molecule.indices)
+    _, first = np.unique(labels, return_index=True)
+    home = first[labels]
+    if (home == np.arange(len(labels))).all():
+        return system.positions
+    apart = system.positions - system.positions[home]
+    cell = jax.tree.map(lambda column: column[system.system], system.cell)
+    nearest = cell.minimum_image(apart, search=(1, 1, 1))
+    moved = jnp.abs(nearest - apart) > 1e-6
+    return jnp.where(moved, system.positions[home] + nearest, system.positions)
+
+
+def _known_molecules(given: Any, count: int) -> np.ndarray:
+    known = np.asarray(given)
+    if known.shape != (count,) or known.dtype.kind not in "iu":
+        raise ValueError(f"Molecules are {count} whole numbers, one a particle, not {given!r}.")
+    return known.astype(np.int64)
+
+
+def _check_one_system(label: np.ndarray, system: np.ndarray, there: np.ndarray) -> None:
+    home = np.full(label.max(initial=-1) + 1, -1)
+    home[label[there]] = system[there]
+    torn = there & (home[label] != system)
+    if torn.any():
+        raise ValueError(f"The molecule of particle {int(np.argmax(torn))} is in two systems.")
+
+
+def _check_constraints(state: State) -> None:
+    system = state.system
+    violation = np.asarray(state.constraints.violation(system.positions, system))
+    if not (violation < 1e-6).all():
+        worst = int(np.argmax(violation))
+        raise ValueError(
+            f"System {worst} does not meet its constraints: a distance is off by a factor of 1 ± "
+            f"{violation[worst]:.2g}.\nStart from a structure that does."
+        )

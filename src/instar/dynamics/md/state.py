@@ -1,0 +1,111 @@
+"""`State`: what molecular dynamics moves, as tables of particles and systems."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import jax.numpy as jnp
+from jax import Array
+
+from instar.core.data import Index, Table
+from instar.core.lens import lens
+from instar.core.typing import GroupId, Label, ParticleId, SystemId
+from instar.core.utils.jax import dataclass
+from instar.geometry import Cell, System
+from instar.neighbors import NeighborList
+from instar.potentials import Potential
+from instar.potentials.constraints import Constraints
+
+__all__ = ["NEIGHBORS", "Particles", "State", "Systems"]
+
+
+@dataclass
+class Particles:
+    """Columns of the table of particles.
+
+    Positions are never wrapped, so that displacements can be read off them and molecules stay
+    whole. Rows that are no particle have a system out of bounds.
+    """
+
+    positions: Array  # (particles, 3) Å
+    velocities: Array  # (particles, 3) Å/time
+    forces: Array  # (particles, 3) eV/Å, at the positions; zero where a particle is fixed
+    masses: Array  # (particles,) amu
+    charges: Array  # (particles,) e
+    system: Index[SystemId]
+    labels: Index[Label]
+    molecule: Index[GroupId]  # what a barostat moves as one; an atom may be one on its own
+    number: Array  # (particles,) int32: which one of its system it is
+    fixed: Array  # (particles,) whether it never moves
+    suspect: Array  # (particles,) whether it was no longer finite when its system was frozen
+
+
+@dataclass
+class Systems:
+    """Columns of the table of systems."""
+
+    cell: Cell
+    stream: Array  # (systems,) uint32: names the random numbers of a system
+    held: Array  # (systems,) whether the centre of mass is held at rest
+    degrees: Array  # (systems,) degrees of freedom
+    heat: Array  # (systems,) eV that thermostats and barostats have put in
+    energy: Array  # (systems,) eV, potential energy; as of the last step that asked for it
+    virial: Array  # (systems, 3, 3) eV, likewise
+    frozen: Array  # (systems,) whether the system has exploded and is left as it was before
+    frozen_at: Array  # (systems,) uint32: the step that could not be made
+    thermostat: Any = None  # columns of the method's own
+    barostat: Any = None
+
+
+@dataclass
+class State:
+    """Systems in motion, with all that a step needs; made by `start`.
+
+    ``step`` is the number of the next step. ``observed`` holds what is measured on the way.
+    """
+
+    particles: Table[ParticleId, Particles]
+    systems: Table[SystemId, Systems]
+    potential: Potential
+    constraints: Constraints
+    neighbors: NeighborList | None
+    step: Array
+    observed: Any = ()
+
+    @property
+    def system(self) -> System:
+        """The particles as bare arrays."""
+        return System.of(self.particles, self.systems)
+
+    @property
+    def dtype(self) -> Any:
+        """The precision."""
+        return self.particles.data.positions.dtype
+
+    def with_particles(self, **columns: Any) -> State:
+        """The state with other columns of particles."""
+        data = dataclasses.replace(self.particles.data, **columns)
+        return dataclasses.replace(self, particles=dataclasses.replace(self.particles, data=data))
+
+    def with_systems(self, **columns: Any) -> State:
+        """The state with other columns of systems."""
+        data = dataclasses.replace(self.systems.data, **columns)
+        return dataclasses.replace(self, systems=dataclasses.replace(self.systems, data=data))
+
+    def per_system(self, value: Any) -> Array:
+        """A knob, one number for all systems or one each, as (systems,)."""
+        given = jnp.asarray(value, self.dtype)
+        if given.ndim and given.shape[0] not in (1, len(self.systems)):
+            raise ValueError(
+                f"There are {len(self.systems)} systems, but a knob with {given.shape[0]} values.\n"
+                "Give one number for all systems, or one each."
+            )
+        return jnp.broadcast_to(given, (len(self.systems), *given.shape[1:]))
+
+    def of_particles(self, values: Array) -> Array:
+        """Values of systems (systems, ...) beside their particles: one gather, or one row."""
+        return values if values.shape[0] == 1 else values[self.system.system]
+
+
+NEIGHBORS = lens(lambda state: state.neighbors, cls=State)

@@ -1,0 +1,163 @@
+"""How well a mean is known when what it is a mean of is correlated in time.
+
+Blocking. Neighboring values are averaged in pairs again and again: level l holds n_l = ⌊n/2ˡ⌋
+means of blocks of B = 2ˡ values, with the variance σ_l². The standard error of the mean,
+
+    ε_l = √(σ_l² / (n_l − 1)),
+
+grows with l until blocks are longer than correlations, then stays, ever less certain: its own
+relative error is 1/√(2(n_l − 1)).
+
+    H. Flyvbjerg, H. G. Petersen, J. Chem. Phys. 91, 461 (1989)
+
+The level is chosen as the smallest with
+
+    B³ > 2 n (ε_l / ε_0)⁴
+
+where the systematic error of too short a block, about τ/B, falls below the statistical one of too
+few blocks. Other rules look for a plateau by eye or by a threshold; this one has no parameter,
+and follows from the numbers on the levels alone, so that it can be used on the fly as well.
+
+    U. Wolff, Comput. Phys. Comm. 156, 143 (2004)
+    R. M. Lee, G. J. Conduit, N. Nemec, P. López Ríos, N. D. Drummond,
+    Phys. Rev. E 83, 066706 (2011)
+
+Autocorrelation time. With ρ(t) the autocorrelation at lag t,
+
+    τ = 1 + 2 Σ_{t=1}^{M} ρ(t),    M the smallest with M ≥ c·τ(M)/2,    c = 5
+
+so that n values are worth n/τ independent ones, and τ = (1 + φ)/(1 − φ) for ρ(t) = φᵗ.
+
+    A. D. Sokal, in: Functional Integration, NATO ASI B 361, 131 (1997); his τ_int is τ/2
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from instar.observables.selection import ObserverError
+
+__all__ = ["BlockAverage", "autocorrelation_time", "block_average", "effective_samples"]
+
+FEWEST = 4
+"""Values below which nothing can be said about errors."""
+
+WINDOW = 5.0
+"""Sokal's c: the correlations beyond the window are about e⁻⁵ of all."""
+
+
+class BlockAverage(NamedTuple):
+    """A mean and its standard error; each an array like one row of the series, in float64."""
+
+    mean: np.ndarray
+    error: np.ndarray  # standard error of the mean
+    error_of_error: np.ndarray
+    variance: np.ndarray  # of the values themselves
+    block: np.ndarray  # the length of block that was chosen
+    converged: np.ndarray  # False: the series is too short, the error a lower bound
+    errors: np.ndarray  # (levels, ...) the standard error for blocks of 1, 2, 4, ... values
+
+
+def block_average(series: Any) -> BlockAverage:
+    """Mean and standard error of a series (time, ...), by blocking.
+
+    A constant series has the error 0. Where no block is long enough (``converged`` is False) the
+    error is the largest that was found.
+    """
+    values = _values(series)
+    origin = values[0]
+    level = values - origin  # small numbers, so that no digits are lost
+    counts, means, variances = [], [], []
+    while len(level) >= 2:
+        counts.append(np.full(level.shape[1:], len(level)))
+        means.append(level.mean(axis=0))
+        variances.append(level.var(axis=0))
+        even = len(level) // 2 * 2
+        level = (level[0:even:2] + level[1:even:2]) / 2
+    return chosen_block(origin + means[0], np.array(counts), np.array(variances))
+
+
+def chosen_block(mean: Any, counts: np.ndarray, variances: np.ndarray) -> BlockAverage:
+    """The analysis of levels: (levels, ...) numbers of blocks and variances of their means."""
+    enough = (counts >= 2) & (counts[0] >= FEWEST)
+    errors = np.sqrt(np.where(enough, variances, np.nan) / np.maximum(counts - 1, 1))
+    length = 2.0 ** np.arange(len(counts)).reshape(-1, *(1,) * (counts.ndim - 1))
+    constant = errors[0] == 0
+    ratio = errors / np.where(constant, 1, errors[0])
+    fits = length**3 > 2.0 * counts[0] * ratio**4
+    largest = np.argmax(np.where(enough, errors, -1), axis=0)
+    converged = fits.any(axis=0)
+    level = np.where(converged, np.argmax(fits, axis=0), largest)
+
+    def at_level(values: np.ndarray) -> Any:
+        return np.take_along_axis(values, level[None], axis=0)[0]
+
+    error = at_level(errors)
+    blocks = at_level(np.maximum(counts, 2))
+    found = BlockAverage(
+        mean=mean,
+        error=error,
+        error_of_error=error / np.sqrt(2.0 * (blocks - 1)),
+        variance=np.where(enough[0], variances[0], np.nan),
+        block=2**level,
+        converged=converged,
+        errors=errors,
+    )
+    return BlockAverage(*map(np.asarray, found))
+
+
+def autocorrelation_time(series: Any) -> np.ndarray:
+    """τ of a series (time, ...), in steps of the series; 1 for independent or constant values."""
+    values = _values(series)
+    count = len(values)
+    constant = (values == values[0]).all(axis=0)
+    spectrum = np.fft.rfft(values - values.mean(axis=0), 2 * count, axis=0)
+    products = np.fft.irfft(np.abs(spectrum) ** 2, axis=0)[: count // 2]
+    lag = np.arange(len(products)).reshape(-1, *(1,) * (values.ndim - 1))
+    covariance = products / (count - lag)
+    correlation = np.where(constant, lag == 0, covariance / np.where(constant, 1, covariance[0]))
+    times = 2 * np.cumsum(correlation, axis=0) - 1
+    wide = lag >= WINDOW * times / 2
+    _check_window(np.asarray(wide.any(axis=0)), count)
+    window = np.argmax(wide, axis=0)
+    found = np.take_along_axis(times, window[None], axis=0)[0]
+    return np.asarray(np.where(constant, 1.0, found))
+
+
+def effective_samples(series: Any) -> np.ndarray:
+    """How many independent values a series (time, ...) is worth: n/τ."""
+    times = autocorrelation_time(series)
+    return np.asarray(len(np.asarray(series)) / times)
+
+
+def _values(series: Any) -> np.ndarray:
+    values = np.asarray(series)
+    if values.dtype.kind not in "fiub":
+        raise ObserverError(f"A series is made of real numbers, not of {values.dtype}.")
+    if values.ndim == 0 or len(values) < FEWEST:
+        raise ObserverError(
+            f"A series of shape {values.shape} is too short: time is its first axis, and errors "
+            f"need {FEWEST} values or more."
+        )
+    values = values.astype(np.float64)
+    bad = np.argwhere(~np.isfinite(values))
+    if len(bad):
+        time, *rest = bad[0].tolist()
+        place = f" of {tuple(rest)}" if rest else ""
+        raise ObserverError(
+            f"Value {time}{place} of the series is {values[tuple(bad[0])]}, not a finite number.\n"
+            "Leave out what was recorded after a system had failed."
+        )
+    return values
+
+
+def _check_window(found: np.ndarray, count: int) -> None:
+    if not found.all():
+        first = np.argwhere(~found)[0].tolist()
+        place = f" {tuple(first)}" if first else ""
+        raise ObserverError(
+            f"The series{place} of {count} values is too short for its correlations: they last "
+            "for a good part of it.\nRun longer, or leave out the beginning if it drifts."
+        )

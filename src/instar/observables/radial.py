@@ -1,0 +1,234 @@
+"""`RadialDistribution`: how many particles are found at a distance, next to an ideal gas.
+
+With c(r) the ordered pairs of a frame whose distance lies in a bin, N_a centres, N_b neighbors,
+the volume V of that very frame, and v(r) = 4π/3 (r₊³ − r₋³) the volume of the bin's shell,
+
+    g(r) = ⟨ V c(r) / (P v(r)) ⟩        n(r) = ⟨ Σ_{r' ≤ r} c(r') / N_a ⟩
+
+P is the number of ordered pairs of different particles: N_a N_b for two species, N (N − 1) for
+one. So an ideal gas has g = 1 exactly, for any N; a system of one particle has no pair, and no
+g. All periodic images count, a particle's own ones too: distances may exceed half the cell, and
+n(r) is then that of the infinite crystal.
+
+    M. P. Allen, D. J. Tildesley, Computer Simulation of Liquids, 2nd ed. (2017), sec. 8.2
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array, lax
+
+from instar.core.data import Index, Table
+from instar.core.lens import Lens, lens
+from instar.core.typing import SystemId
+from instar.core.utils.jax import dataclass, field
+from instar.geometry import Cell, System, per_system
+from instar.neighbors import NeighborList
+from instar.observables.selection import (
+    ObserverError,
+    counted_systems,
+    labelled,
+    require_known,
+)
+from instar.observables.total import Total
+
+__all__ = ["Radial", "RadialDistribution"]
+
+
+@dataclass
+class Radial:
+    """What a `RadialDistribution` found; NaN for a system that it has not seen.
+
+    g is NaN, too, where a frame had one particle alone, and so no pair.
+    """
+
+    distance: Array  # (bins,) Å, the middle of each bin
+    g: Array  # (systems, bins)
+    outer: Array  # (bins,) Å, the outer end of each bin
+    coordination: Array  # (systems, bins) neighbors of a centre up to the outer end
+
+
+@dataclass
+class _Points:
+    """The particles that are looked at."""
+
+    positions: Array
+    system: Index[SystemId]
+
+
+@dataclass
+class _Boxes:
+    cell: Cell
+
+
+@dataclass
+class RadialDistribution:
+    """g(r) and n(r) of each system up to ``r_max`` (Å), in bins of equal width.
+
+    Finds pairs with a neighbor list of its own. ``where`` is a lens to this observer in the whole
+    state, so that the buffers of the list can grow (`advance`, `propagate_and_fix`); without it
+    room is fixed, and too little of it is a failed check. Make one with `RadialDistribution.of`.
+    """
+
+    neighbors: NeighborList
+    density: Total  # (systems, bins): V c / P, summed over frames
+    around: Total  # (systems, bins): c / N_a
+    frames: Array  # (systems,) int32
+    r_max: float = field(static=True)
+    pair: tuple[str | None, str | None] = field(static=True)
+    where: Lens[Any, Any] | None = field(static=True)
+
+    @staticmethod
+    def of(
+        state: Any,
+        r_max: float,
+        bins: int,
+        *,
+        pair: tuple[str, str] | None = None,
+        skin: float = 0.0,
+        where: Lens[Any, Any] | None = None,
+    ) -> RadialDistribution:
+        """Without any frames, for systems like those of ``state``, which must be known.
+
+        ``pair`` names the labels of centres and neighbors; left out, all particles are both. A
+        ``skin`` (Å) lets the list live longer where frames follow each other closely.
+        """
+        require_known("RadialDistribution.of", state)
+        _check(state, r_max, bins)
+        dtype = state.particles.data.positions.dtype
+        sums = Total.zeros((len(state.systems), bins), dtype)
+        names = (None, None) if pair is None else pair
+        tables = _seen(state, _members(state, names), r_max * jnp.eye(3, dtype=dtype)[None])
+        return RadialDistribution(
+            neighbors=NeighborList.of(*tables, float(r_max), skin),
+            density=sums,
+            around=sums,
+            frames=jnp.zeros(len(state.systems), jnp.int32),
+            r_max=float(r_max),
+            pair=names,
+            where=where,
+        )
+
+    def at(self, where: Lens[Any, Any] | None) -> RadialDistribution:
+        """The same observer at another place in the state."""
+        return dataclasses.replace(self, where=where)
+
+    def update(self, state: Any) -> RadialDistribution:
+        """With the pairs of one more state."""
+        members = _members(state, self.pair)
+        tables = _seen(state, members, self.neighbors.vectors)
+        where = None if self.where is None else self.where.nest(_NEIGHBORS)
+        neighbors = self.neighbors.updated(*tables, where=where)
+        system = System.of(*tables)
+        dtype = system.positions.dtype
+        found = _histogram(neighbors, system, members, self).astype(dtype)
+        first, second, both = (_count(mask, system, dtype) for mask in (*members, _both(members)))
+        pairs = first * second - both
+        counts = counted_systems(state.systems) & (first > 0) & (second > 0)
+        scale = jnp.where(pairs > 0, system.cell.volume / jnp.maximum(pairs, 1), jnp.nan)
+        density = scale[:, None] * found
+        around = found / jnp.maximum(first, 1)[:, None]
+        return dataclasses.replace(
+            self,
+            neighbors=neighbors,
+            density=self.density.plus(density, counts[:, None]),
+            around=self.around.plus(around, counts[:, None]),
+            frames=self.frames + counts.astype(jnp.int32),
+        )
+
+    def result(self) -> Radial:
+        """g(r) and n(r), averaged over the frames of each system."""
+        dtype = self.density.sum.dtype
+        edges = np.linspace(0, self.r_max, self.bins + 1)
+        shells = (4 / 3) * np.pi * np.diff(edges**3)
+        frames = self.frames[:, None]
+        return Radial(
+            distance=jnp.asarray((edges[1:] + edges[:-1]) / 2, dtype),
+            g=self.density.mean(frames) / jnp.asarray(shells, dtype)[None],
+            outer=jnp.asarray(edges[1:], dtype),
+            coordination=jnp.cumsum(self.around.mean(frames), axis=1),
+        )
+
+    @property
+    def bins(self) -> int:
+        """How many bins there are."""
+        return self.density.sum.shape[1]
+
+
+_NEIGHBORS: Lens[Any, NeighborList] = lens(lambda o: o.neighbors, cls=RadialDistribution)
+
+
+def _check(state: Any, r_max: float, bins: int) -> None:
+    if not 0 < r_max < np.inf:
+        raise ObserverError(f"r_max is a length above zero (Å), not {r_max}.")
+    if bins < 1:
+        raise ObserverError(f"There is one bin or more, not {bins}.")
+    bounded = np.asarray(state.systems.data.cell.bounded)
+    if not bounded.all():
+        raise ObserverError(
+            f"System {int(np.argmin(bounded))} has no volume, and so no density to compare with.\n"
+            "g(r) needs a cell with three vectors."
+        )
+
+
+def _members(state: Any, pair: tuple[str | None, str | None]) -> tuple[Array, Array]:
+    """(particles,) the centres and the neighbors, of systems that count."""
+    system = System.of(state.particles, state.systems)
+    counts = counted_systems(state.systems)[system.system]
+    return labelled(system, pair[0]) & counts, labelled(system, pair[1]) & counts
+
+
+def _both(members: tuple[Array, Array]) -> Array:
+    """Particles that are centres and neighbors: they make no pair with themselves."""
+    return members[0] & members[1]
+
+
+def _seen(state: Any, members: tuple[Array, Array], kept: Array) -> tuple[Any, Any]:
+    """Tables of the members alone; a frozen system keeps the cell that it had."""
+    data, cell = state.particles.data, state.systems.data.cell
+    there = members[0] | members[1]
+    system = jnp.where(there, data.system.indices, np.int32(len(state.systems)))
+    index = Index.integer(system, n=len(state.systems), label=SystemId)
+    counts = counted_systems(state.systems)[:, None, None]
+    cell = dataclasses.replace(cell, vectors=jnp.where(counts, cell.vectors, kept))
+    particles = Table(state.particles.vocabulary, _Points(data.positions, index))
+    return particles, Table(state.systems.vocabulary, _Boxes(cell))
+
+
+def _count(mask: Array, system: System, dtype: Any) -> Array:
+    """(systems,) how many particles are meant."""
+    return per_system(mask.astype(dtype), system)
+
+
+def _histogram(
+    neighbors: NeighborList,
+    system: System,
+    members: tuple[Array, Array],
+    observer: RadialDistribution,
+) -> Array:
+    """(systems, bins) int32: ordered pairs by distance, one column of the list at a time."""
+    images, bins = neighbors.images, observer.bins
+    points = images.positions(system.positions, system.system, system.cell)
+    first, second = (m.at[images.owner].get(mode="fill", fill_value=False) for m in members)
+    number = system.system.at[images.owner].get(mode="fill", fill_value=0)
+    rows = neighbors.rows.reshape(-1)
+    here = [p[rows] for p in points]
+    centre = first[rows] & (rows > 0)
+    own = number[rows]
+    per_length = np.asarray(bins / observer.r_max, points[0].dtype)
+
+    def column(found: Array, near: Array) -> tuple[Array, None]:
+        apart = [p[near] - h for p, h in zip(points, here, strict=True)]
+        squared = apart[0] * apart[0] + apart[1] * apart[1] + apart[2] * apart[2]
+        place = jnp.sqrt(squared) * per_length
+        counts = centre & second[near] & (near > 0) & (place < bins)
+        at = jnp.where(counts, place, bins).astype(jnp.int32)
+        return found.at[own, at].add(1, mode="drop"), None
+
+    columns = jnp.swapaxes(neighbors.slots, 1, 2).reshape(rows.shape[0], -1).T
+    start = jnp.zeros((system.count, bins), jnp.int32)
+    return lax.scan(column, start, columns)[0]

@@ -1,0 +1,245 @@
+"""Thermostats and barostats sample the ensembles that they promise; `make test-physics`.
+
+A Lennard-Jones fluid of 32 atoms well above its critical temperature, which forgets within a unit
+of time; forces go to zero at the cutoff, so that the step is the only error of an integrator. Of
+the kinetic energy that is (ωΔt)²/4 with ω² = ⟨∇²U⟩/3m ≈ 400: 9e-4 for Δt = 0.003, half of the
+standard error of its mean for 3000 samples, √(2/(93·3000)) = 2.7e-3.
+
+Power. The slope of ln P₂/P₁ is inverse to the variance of what is compared. With a standard error
+below 6 % an ensemble whose variances are off by a third is five standard errors away. Weak coupling
+to a bath, which is off by just about that, is the negative control, and is found.
+"""
+
+import functools
+from statistics import NormalDist
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from physics.control import berendsen, miscounted
+from physics.sampling import (
+    KELVIN,
+    SEEDS,
+    confirmed,
+    effective,
+    independent,
+    judged,
+    lattice,
+    lennard_jones,
+    sampled,
+)
+
+from instar.app.molecular_dynamics import md_state
+from instar.dynamics import md
+
+pytestmark = pytest.mark.physics
+
+STEP = 0.003
+DENSITY = 0.8
+ATOMS, REPLICAS = 32, 24
+EVERY, SETTLE = 10, 2_000
+FEWEST = 500
+"""Effective samples of every state, at least."""
+WIDEST = 0.06
+"""Standard error of a slope, over the slope."""
+
+
+class Condition(NamedTuple):
+    """What a group of replicas is held at, in reduced units."""
+
+    temperature: float
+    pressure: float | None = None
+    held: bool = True
+
+
+COLD, HOT = 1.5, 2.1
+LOW, HIGH = 5.0, 6.5
+CONSTANT_VOLUME = (Condition(COLD), Condition(HOT))
+FREE = (Condition(COLD, held=False), Condition(HOT, held=False))
+CONSTANT_PRESSURE = (Condition(COLD, LOW), Condition(HOT, LOW), Condition(COLD, HIGH))
+
+COUPLINGS = ("isotropic", "anisotropic", "full")
+BATH = {"time_constant": 0.1}
+CELL = {"pressure_time_constant": 0.25}
+SOFT = {"compressibility": 0.07, "every": 2}
+"""β of the fluid, so that the volume settles within the time constant, which is 40 moves. Euler's
+method makes its variance too large by half a move in that time, 1.2 %, a third of the standard
+error."""
+SLOW = {"pressure_time_constant": 0.5}
+
+
+def rescaling(coupling):
+    return lambda t, p: md.cell_rescaling(STEP, t, p, coupling=coupling, **BATH, **CELL, **SOFT)
+
+
+def piston(coupling):
+    return lambda t, p: md.mtk(STEP, t, p, coupling=coupling, **BATH, **SLOW)
+
+
+# A method, its conditions, and how many steps give a few thousand independent samples.
+METHODS: dict[str, tuple[Any, tuple[Condition, ...], int]] = {
+    "langevin": (lambda t, _: md.langevin(STEP, t, 2.0), CONSTANT_VOLUME + FREE, 18_000),
+    "velocity_rescaling": (
+        lambda t, _: md.velocity_rescaling(STEP, t, 0.1),
+        CONSTANT_VOLUME,
+        15_000,
+    ),
+    "nose_hoover": (lambda t, _: md.nose_hoover(STEP, t, 0.1), CONSTANT_VOLUME, 15_000),
+    **{f"cell_rescaling_{c}": (rescaling(c), CONSTANT_PRESSURE, 18_000) for c in COUPLINGS},
+    **{f"mtk_{c}": (piston(c), CONSTANT_PRESSURE, 12_000) for c in COUPLINGS},
+}
+WRONG: dict[str, tuple[Any, tuple[Condition, ...], int]] = {
+    "weak_coupling": (lambda t, _: berendsen(STEP, t, 1.0), CONSTANT_VOLUME, 12_000),
+    "miscounted": (lambda t, _: md.velocity_rescaling(STEP, t, 0.1), CONSTANT_VOLUME, 6_000),
+}
+
+
+class Samples(NamedTuple):
+    """Series (rows, replicas) of one condition, and its true degrees of freedom."""
+
+    condition: Condition
+    degrees: int
+    series: dict[str, np.ndarray]
+
+    @property
+    def enthalpy(self) -> np.ndarray:
+        """U + PV; U at constant volume."""
+        return self.series["potential"] + (self.condition.pressure or 0) * self.series["volume"]
+
+
+@functools.cache
+def run(name: str, seed: int) -> list[Samples]:
+    make, conditions, steps = (METHODS | WRONG)[name]
+    temperature, pressure, held = (
+        np.repeat([c[place] for c in conditions], REPLICAS) for place in range(3)
+    )
+    method = make(temperature * KELVIN, pressure)
+    state = md_state(
+        [lattice(2, DENSITY)] * len(held),
+        lennard_jones(1.6),
+        temperature=temperature * KELVIN,
+        seed=seed,
+        skin=0.3,
+        hold_centre=held,
+    )
+    degrees = np.asarray(state.systems.data.degrees)
+
+    def measured(state):
+        now = md.thermo(method, state)
+        return {"kinetic": now.kinetic, "potential": now.potential, "volume": now.volume}
+
+    state = miscounted(state, 3) if name == "miscounted" else state
+    rows = sampled(method, state, measured, seed=seed, steps=steps, every=EVERY, settle=SETTLE)
+    return [
+        Samples(
+            condition,
+            int(degrees[REPLICAS * place]),
+            {key: np.split(rows[key], len(conditions), axis=1)[place] for key in rows},
+        )
+        for place, condition in enumerate(conditions)
+    ]
+
+
+# Kinetic energy ---------------------------------------------------------------------------
+
+
+def kinetic_energies(name, seed):
+    """Independent samples of K/k_BT, by degrees of freedom, and how many they are."""
+    found: dict[int, list[np.ndarray]] = {}
+    for group in run(name, seed):
+        (samples,) = independent(group.series["kinetic"])
+        found.setdefault(group.degrees, []).append(samples / group.condition.temperature)
+    return {degrees: np.concatenate(samples) for degrees, samples in found.items()}
+
+
+def kinetic_verdicts(name, seed):
+    samples = kinetic_energies(name, seed)
+    questions = [
+        {"ask": "kinetic", "kinetic": f"{d}", "temperature": KELVIN, "degrees": d} for d in samples
+    ]
+    answers = judged(questions, {f"{d}": values for d, values in samples.items()})
+    verdicts = {}
+    for degrees, answer in zip(samples, answers, strict=True):
+        distance = -NormalDist().inv_cdf(max(answer["strict"], 1e-300) / 2)
+        found = {"mean": answer["mean"], "width": answer["width"], "distribution": distance}
+        verdicts |= {f"{kind} ({degrees} degrees)": value for kind, value in found.items()}
+    return verdicts, {degrees: len(values) for degrees, values in samples.items()}
+
+
+# Two states -------------------------------------------------------------------------------
+
+
+def pairs(name, seed):
+    """Two temperatures, and two pressures where there are any."""
+    groups = {s.condition: s for s in run(name, seed) if s.condition.held}
+    cold, hot, *dense = groups.values()
+    return {"temperatures": (cold, hot)} | ({"pressures": (cold, dense[0])} if dense else {})
+
+
+def described(label, group):
+    constant = group.condition.pressure is None
+    return {
+        "potential": f"{label} potential",
+        "volume": ATOMS / DENSITY if constant else f"{label} volume",
+        "temperature": group.condition.temperature * KELVIN,
+        "pressure": group.condition.pressure,
+    }
+
+
+def ensemble_answers(name, seed):
+    arrays, questions, counts = {}, [], {}
+    for what, both in pairs(name, seed).items():
+        states = []
+        for place, group in enumerate(both):
+            label = f"{what} {place}"
+            compared = group.enthalpy if what == "temperatures" else group.series["volume"]
+            counts[label] = round(effective(compared))
+            apart = (compared, group.series["potential"], group.series["volume"])
+            _, potential, volume = independent(*apart)
+            arrays |= {f"{label} potential": potential, f"{label} volume": volume}
+            states.append(described(label, group))
+        questions.append({"ask": "ensemble", "states": states})
+    return dict(zip(pairs(name, seed), judged(questions, arrays), strict=True)), counts
+
+
+def shown(answers):
+    return ", ".join(
+        f"{what}: slope {a['slope']:.3f} ± {a['error']:.3f} of the exact one, states "
+        f"{a['spacing']:.2f} of the recommended interval apart"
+        for what, a in answers.items()
+    )
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_kinetic_energies_and_two_states_are_distributed_as_the_ensemble_says(name, report):
+    def measure(seed):
+        degrees = {group.condition.held: group.degrees for group in run(name, seed)}
+        assert degrees.items() <= {True: 3 * ATOMS - 3, False: 3 * ATOMS}.items()
+        verdicts, independent_samples = kinetic_verdicts(name, seed)
+        report(f"kinetic energy: independent samples by degrees of freedom {independent_samples}")
+        answers, counts = ensemble_answers(name, seed)
+        report(f"effective samples {counts}; {shown(answers)}")
+        assert min(*independent_samples.values(), *counts.values()) >= FEWEST
+        assert all(answer["error"] <= WIDEST for answer in answers.values())
+        return verdicts | {what: answer["deviation"] for what, answer in answers.items()}
+
+    confirmed(measure, report)
+
+
+# Controls ---------------------------------------------------------------------------------
+
+
+def test_weak_coupling_is_seen_in_the_kinetic_energy_and_at_two_temperatures(report):
+    verdicts, counts = kinetic_verdicts("weak_coupling", SEEDS[0])
+    report(f"{counts} samples, rejected as it must be: {verdicts}")
+    answers, counts = ensemble_answers("weak_coupling", SEEDS[0])
+    report(f"effective samples {counts}; rejected as it must be: {answers}")
+    assert verdicts["width (93 degrees)"] > 5
+    assert verdicts["distribution (93 degrees)"] > 5
+    assert answers["temperatures"]["deviation"] > 5
+
+
+def test_three_degrees_of_freedom_too_many_are_seen_in_the_kinetic_energy(report):
+    verdicts, counts = kinetic_verdicts("miscounted", SEEDS[0])
+    report(f"{counts} samples, rejected as it must be: {verdicts}")
+    assert verdicts["mean (93 degrees)"] > 5

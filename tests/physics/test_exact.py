@@ -1,0 +1,202 @@
+"""Ideal gases, oscillators, free Brownian particles: exact results; `make test-physics`."""
+
+import numpy as np
+import pytest
+from ase import Atoms
+from physics.sampling import KELVIN, confirmed, deviation, effective, sampled
+
+from instar.app.molecular_dynamics import md_state
+from instar.dynamics import md
+from instar.geometry import per_system
+from instar.potentials import Sum
+
+pytestmark = pytest.mark.physics
+
+# An ideal gas under pressure --------------------------------------------------------------
+
+STEP, TEMPERATURE, PRESSURE = 0.02, 1.0, 0.5
+MOLECULES, REPLICAS = 20, 24
+BOND = 0.5
+BATH = {"time_constant": 0.2}
+RATE = 1 / (PRESSURE * 4.0)
+"""β/τ with the compressibility of an ideal gas, 1/P, and a time constant of 4: 200 steps. Volumes
+are moved in every one, so that the variance is too large by 1/400 in Euler's method, a tenth of its
+standard error."""
+
+
+def gas(atoms_each, rng):
+    """Single atoms, or pairs of atoms at a distance."""
+    size = (MOLECULES * TEMPERATURE / PRESSURE) ** (1 / 3)
+    places = rng.uniform(0, size, (MOLECULES, 1, 3))
+    if atoms_each == 2:
+        ends = rng.normal(size=(MOLECULES, 1, 3))
+        ends *= BOND / np.linalg.norm(ends, axis=-1, keepdims=True)
+        places = np.concatenate([places, places + ends], axis=1)
+    count = MOLECULES * atoms_each
+    masses = np.tile([1.0, 3.0], MOLECULES)[:count] if atoms_each == 2 else np.ones(count)
+    positions = places.reshape(-1, 3)
+    return Atoms(["Ar"] * count, positions, cell=[size] * 3, pbc=True, masses=masses)
+
+
+def gases(held, seed):
+    """Replicas of atoms, then of pairs; each with the centre of mass held as asked for."""
+    rng = np.random.default_rng(seed)
+    kinds = np.repeat([1, 2], REPLICAS * len(held))
+    structures = [gas(each, rng) for each in kinds]
+    pairs = {
+        "type": "distance_constraint",
+        "structures": [int(number) for number in np.flatnonzero(kinds == 2)],
+        "terms": [{"atoms": [2 * n, 2 * n + 1], "r0": BOND} for n in range(MOLECULES)],
+    }
+    return md_state(
+        structures,
+        pairs,
+        temperature=TEMPERATURE * KELVIN,
+        seed=seed,
+        hold_centre=np.tile(np.repeat(held, REPLICAS), 2),
+    )
+
+
+def colliding(method):
+    """With friction and noise, which share energy among translations along all axes and rotations:
+    the atoms of an ideal gas do not."""
+    return md.step_of(method, md.OrnsteinUhlenbeck(STEP, TEMPERATURE * KELVIN, 0.5))
+
+
+def rescaling(coupling):
+    return md.cell_rescaling(
+        STEP,
+        TEMPERATURE * KELVIN,
+        PRESSURE,
+        coupling=coupling,
+        every=1,
+        pressure_time_constant=1.0,
+        compressibility=RATE,
+        **BATH,
+    )
+
+
+def with_friction():
+    """Cell rescaling upon BAOAB, which does not need the centre of mass to be held."""
+    half = STEP / 2
+    kick, drift = md.Kick(half), md.Drift(half)
+    noise = md.OrnsteinUhlenbeck(STEP, TEMPERATURE * KELVIN, 3.0)
+    cell = md.CellRescaling(STEP, TEMPERATURE * KELVIN, PRESSURE, RATE / 3, "isotropic", 1)
+    return md.step_of(kick, drift, noise, drift, md.Forces(virial_every=1), kick, cell)
+
+
+def piston():
+    return md.mtk(STEP, TEMPERATURE * KELVIN, PRESSURE, pressure_time_constant=1.0, every=1, **BATH)
+
+
+GASES = {
+    "cell_rescaling_isotropic": (lambda: colliding(rescaling("isotropic")), [True]),
+    "cell_rescaling_anisotropic": (lambda: colliding(rescaling("anisotropic")), [True]),
+    "cell_rescaling_with_friction": (with_friction, [True, False]),
+    "mtk_isotropic": (lambda: colliding(piston()), [True]),
+}
+
+
+def volume(state):
+    return {"volume": state.systems.data.cell.volume}
+
+
+@pytest.mark.parametrize("name", GASES)
+def test_the_volume_of_an_ideal_gas_has_the_exact_mean_and_variance(name, report):
+    """P(V) ∝ V^(n−1) exp(−PV/k_BT), n being the number of molecules, and one more if the centre of
+    mass is free: mean and variance are n k_BT/P and n (k_BT/P)². What is inside of a molecule does
+    not count."""
+    make, held = GASES[name]
+
+    def measure(seed):
+        rows = sampled(make(), gases(held, seed), volume, seed=seed, **LENGTH)
+        groups = np.split(rows["volume"], 2 * len(held), axis=1)
+        labels = [f"{kind}, {'held' if h else 'free'}" for kind in ("atoms", "pairs") for h in held]
+        found = {}
+        for label, series, free in zip(labels, groups, 2 * [not h for h in held], strict=True):
+            count, unit = MOLECULES + free, TEMPERATURE / PRESSURE
+            square = (series - count * unit) ** 2
+            report(
+                f"{label}: {effective(series):.0f} effective samples, mean "
+                f"{series.mean() / unit:.3f} for {count}, variance {square.mean() / unit**2:.2f}"
+            )
+            assert effective(series) >= 500
+            found[f"mean ({label})"] = deviation(series, count * unit)
+            found[f"variance ({label})"] = deviation(square, count * unit**2)
+        return found
+
+    confirmed(measure, report)
+
+
+LENGTH = {"steps": 20_000, "every": 20, "settle": 4_000}
+
+# Oscillators ------------------------------------------------------------------------------
+
+STIFFNESS = np.array([1.0, 0.5, 0.25])
+STEPS = np.array([0.5, 1.0, 1.5])
+"""Time steps, over 1/ω of the stiffest axis; from 2 on no step is stable."""
+OSCILLATORS = 400
+
+
+def trapped(seed):
+    atoms = Atoms(["Ar"] * OSCILLATORS, np.zeros((OSCILLATORS, 3)), masses=np.ones(OSCILLATORS))
+    trap = {"type": "harmonic_trap", "stiffness": STIFFNESS.tolist()}
+    return md_state([atoms] * len(STEPS), trap, temperature=KELVIN, seed=seed)
+
+
+def squares(state):
+    return {"squares": per_system(state.particles.data.positions**2, state.system) / OSCILLATORS}
+
+
+@pytest.mark.parametrize("name", ["langevin", "brownian"])
+def test_oscillators_have_the_exact_spread_for_long_steps(name, report):
+    """⟨x²⟩ = k_BT/k whatever the step. That of Brownian dynamics is as long as h = √(2Δt/γ)."""
+    method = {
+        "langevin": md.langevin(STEPS, KELVIN, 1.0),
+        "brownian": md.brownian(STEPS**2 / 2, KELVIN, 1.0),
+    }[name]
+
+    def measure(seed):
+        length = {"steps": 4_000, "every": 2, "settle": 200}
+        stream = seed + 10 * (name == "brownian")  # not the same noise twice
+        found = sampled(method, trapped(stream), squares, seed=stream, **length)["squares"]
+        deviations = {}
+        for place in np.ndindex(3, 3):
+            step, stiffness = STEPS[place[0]], STIFFNESS[place[1]]
+            series = found[:, *place, None]
+            label = f"ωΔt = {step * np.sqrt(stiffness):.2f}"
+            report(
+                f"{label}: {effective(series) * OSCILLATORS:.0f} effective samples, k⟨x²⟩/k_BT = "
+                f"{stiffness * series.mean():.4f} ± "
+                f"{stiffness * series.std() / np.sqrt(effective(series)):.4f}"
+            )
+            deviations[f"{label} (k = {stiffness})"] = deviation(series, 1 / stiffness)
+        return deviations
+
+    confirmed(measure, report)
+
+
+# Diffusion --------------------------------------------------------------------------------
+
+
+def test_free_brownian_particles_diffuse_as_einstein_says(report):
+    """⟨Δx²⟩ = 2D(n − ½)Δt after n steps, with D = k_BT/mγ: half a step is lost at the beginning."""
+    particles, steps = 10_000, 400
+    temperature, friction, step = np.array([0.5, 2.0]), np.array([1.0, 5.0]), 0.1
+    masses = np.full(particles, 2.0)
+    atoms = Atoms(["Ar"] * particles, np.zeros((particles, 3)), masses=masses)
+    method = md.brownian(step, temperature * KELVIN, friction)
+
+    def measure(seed):
+        state = md_state(
+            [atoms] * 2, Sum(()), temperature=temperature * KELVIN, seed=seed, hold_centre=False
+        )
+        state = md.simulate(method, method.begin(state), steps, seed=seed)
+        squares = np.asarray(state.particles.data.positions).reshape(2, -1) ** 2
+        exact = 2 * temperature / (2.0 * friction) * (steps - 0.5) * step
+        report(f"{squares.shape[1]} displacements, D over the exact one {squares.mean(1) / exact}")
+        error = squares.std(axis=1) / np.sqrt(squares.shape[1])
+        found = (squares.mean(axis=1) - exact) / error
+        return {f"system {number}": float(value) for number, value in enumerate(found)}
+
+    confirmed(measure, report)
