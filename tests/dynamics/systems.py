@@ -4,6 +4,7 @@ import dataclasses
 
 import jax
 import numpy as np
+import pytest
 from ase import Atoms
 from ase.build import bulk
 
@@ -206,3 +207,9 @@ def measured(step, state):
     result = _THERMO(step, state)
     result.raise_assertion()
     return result.value
+
+
+def with_lists(*in_ci):
+    """All methods: with a neighbor list each takes a while to compile, so CI takes a few."""
+    long = pytest.mark.long
+    return [name if name in in_ci else pytest.param(name, marks=long) for name in METHODS]

@@ -1,7 +1,5 @@
 """Laws of dynamics, for every method."""
 
-import dataclasses
-
 import jax
 import numpy as np
 import pytest
@@ -14,8 +12,8 @@ from dynamics.systems import (
     chain_state,
     measured,
     reversed_in_time,
-    rows,
     state_of,
+    with_lists,
 )
 
 from instar.core.propagator import advance
@@ -25,39 +23,13 @@ REVERSIBLE = [name for name, method in METHODS.items() if method.reversible]
 RANDOM = [name for name in METHODS if name not in REVERSIBLE]
 
 
-def with_lists(*in_ci):
-    """All methods: with a neighbor list each takes a while to compile, so CI takes a few."""
-    long = pytest.mark.long
-    return [name if name in in_ci else pytest.param(name, marks=long) for name in METHODS]
+pytestmark = pytest.mark.usefixtures("quickly_compiled")
 
 
 @pytest.fixture(autouse=True)
 def _double():
     with jax.enable_x64(True):
         yield
-
-
-@pytest.mark.parametrize("name", with_lists("langevin", "cell_rescaling"))
-def test_growing_a_list_changes_no_trajectory_to_the_bit(name):
-    step = METHODS[name].step()
-    start = step.begin(state_of(argon(), LENNARD_JONES, skin=0.3))
-    repairs = []
-    small = resized(start, neighbors=6, images=80)
-    grown = advance(step, KEY, small, 12, on_repair=repairs.append)
-    sizes = sizes_of(grown)
-    roomy = resized(start, neighbors=sizes.neighbors, images=sizes.images)
-    again = advance(step, KEY, roomy, 12)
-    assert repairs
-    assert sizes_of(again) == sizes
-    assert rows(grown) == rows(again)
-
-
-def sizes_of(state):
-    return state.neighbors.sizes
-
-
-def resized(state, **sizes):
-    return dataclasses.replace(state, neighbors=state.neighbors.resized(**sizes))
 
 
 @pytest.mark.parametrize("name", with_lists("langevin", "mtk"))

@@ -1,9 +1,12 @@
 """Growing a capacity never changes a trajectory, to the bit."""
 
+import dataclasses
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from dynamics.systems import KEY, LENNARD_JONES, METHODS, argon, rows, state_of, with_lists
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -107,3 +110,33 @@ def test_a_run_that_had_to_grow_equals_one_that_had_room(dtype, free, pairs, see
     assert none == []
     if (seed, steps) == (0, 60):
         assert len(repairs) > 3
+
+
+@pytest.fixture
+def double():
+    with jax.enable_x64(True):
+        yield
+
+
+@pytest.mark.parametrize("name", with_lists("langevin", "cell_rescaling"))
+@pytest.mark.usefixtures("double")
+def test_growing_a_list_changes_no_trajectory_to_the_bit(name):
+    step = METHODS[name].step()
+    start = step.begin(state_of(argon(), LENNARD_JONES, skin=0.3))
+    repairs = []
+    small = resized(start, neighbors=6, images=80)
+    grown = advance(step, KEY, small, 12, on_repair=repairs.append)
+    sizes = sizes_of(grown)
+    roomy = resized(start, neighbors=sizes.neighbors, images=sizes.images)
+    again = advance(step, KEY, roomy, 12)
+    assert repairs
+    assert sizes_of(again) == sizes
+    assert rows(grown) == rows(again)
+
+
+def sizes_of(state):
+    return state.neighbors.sizes
+
+
+def resized(state, **sizes):
+    return dataclasses.replace(state, neighbors=state.neighbors.resized(**sizes))

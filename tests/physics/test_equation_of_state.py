@@ -86,10 +86,11 @@ def test_density_at_constant_pressure_is_that_of_the_equation_of_state(name, rep
     N − 1 atoms push the cell is worth k_BT/V, 0.2 % of p*."""
     points = POINTS[1:3]
     state, temperature, pressure = fluid(points, 1)
-    times = {"time_constant": 0.1, "pressure_time_constant": 0.5}
+    times = {"time_constant": 0.1, "pressure_time_constant": 0.25}
+    compressibility = np.repeat([0.09, 0.03], REPLICAS)
     method = {
         "cell_rescaling": lambda: md.cell_rescaling(
-            STEP, temperature, pressure, compressibility=0.1, every=5, **times
+            STEP, temperature, pressure, compressibility=compressibility, every=5, **times
         ),
         "mtk": lambda: md.mtk(STEP, temperature, pressure, **times),
     }[name]()
@@ -97,13 +98,13 @@ def test_density_at_constant_pressure_is_that_of_the_equation_of_state(name, rep
     found = zip(points, by_point(rows, "volume"), by_point(rows, "energy"), strict=True)
     for (t, density, p, energy), volumes, energies in found:
         (volume, error), (u, u_error) = errors(volumes), errors(energies)
-        compressibility = volumes.var() / (t * volume)
+        softness = volumes.var() / (t * volume)
         mean, spread = ATOMS / volume, ATOMS / volume**2 * error
         report(
             f"T* {t} p* {p}: {effective(volumes):.0f} effective samples, ρ* {mean:.4f} ± "
             f"{spread:.4f} for {density}, U/N {u:.4f} ± {u_error:.4f} for {energy}, "
-            f"κ* {compressibility:.3f}"
+            f"κ* {softness:.3f}"
         )
         assert effective(volumes) >= FEWEST
-        assert abs(mean - density) <= 2 * spread + 0.01 * p * compressibility * density
+        assert abs(mean - density) <= 2 * spread + 0.01 * p * softness * density
         assert abs(u - energy) <= 2 * u_error + 0.01 * abs(energy)

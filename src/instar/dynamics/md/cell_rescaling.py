@@ -11,19 +11,29 @@ is in ln V; anisotropic and full: V. Del Tatto, P. Raiteri, M. Bernetti, G. Buss
 1139 (2022).
 
 The cell moves every few steps, by as much as it would have in all of them: the virial is needed
-only then. Forces are computed anew after each move. Conserved: K + U less heat, of which the energy
-that the moves bring is a part.
+only then. A finite move of this kind is only a proposal. It is accepted as Metropolis and Hastings
+say (for such moves: G. O. Roberts and R. L. Tweedie, Bernoulli 2, 341, 1996), with energy and
+pressure computed anew after it,
+
+    ln A = (1 + k/2) ln V'/V − (ΔH + P₀ΔV)/k_B T + |ε − m|²/2s − |ε + m'|²/2s',
+    m = c (P − P₀) Δt, but not too long,   s = 2 c k_B T Δt/V,   k modes of the cell
+
+so that the ensemble has no error from the size of the moves. Conserved: K + U less heat, of which
+the energy that the moves bring is a part.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
 from instar.core.utils.jax import dataclass, field
+from instar.dynamics.md.containment import chosen
 from instar.dynamics.md.coupling import (
+    MODES,
     Coupling,
     check_cells,
     deformed_cell,
@@ -36,7 +46,7 @@ from instar.dynamics.md.forces import Forces, is_due, with_forces
 from instar.dynamics.md.knobs import checked, checked_every, knob, scaled
 from instar.dynamics.md.motion import Drift, Kick
 from instar.dynamics.md.part import Part, Step, step_of
-from instar.dynamics.md.random import system_matrices
+from instar.dynamics.md.random import system_matrices, system_uniforms
 from instar.dynamics.md.state import State
 from instar.dynamics.md.velocity_rescaling import VelocityRescaling
 from instar.geometry.constants import BOLTZMANN
@@ -45,7 +55,7 @@ from instar.observables.kinetic import kinetic_energy
 __all__ = ["CellRescaling", "cell_rescaling"]
 
 _LARGEST = 0.1
-"""A deformation in one move, beyond which a system counts as exploded."""
+"""No move is larger: it is rejected, and so is the one back."""
 
 
 def cell_rescaling(
@@ -62,10 +72,11 @@ def cell_rescaling(
     """Constant pressure (eV/Å³) and temperature (K); times in Å·√(amu/eV).
 
     ``compressibility`` β in Å³/eV is that of the material, roughly: only β/τ matters, and only for
-    how fast the volume settles. It is the step of `velocity_rescaling` with one part after it.
+    how fast the volume settles; moves too large are rejected more often. It is the step of
+    `velocity_rescaling` with one part after it.
     """
     checked("time step", time_step)
-    checked("temperature", temperature, "from")
+    checked("temperature", temperature)
     checked("pressure", pressure, "any")
     checked("time constant", time_constant)
     checked("pressure time constant", pressure_time_constant)
@@ -96,31 +107,87 @@ class CellRescaling(Part):
 
     def begin(self, state: State) -> State:
         """With cells that can change."""
+        check_skin(state)
         return check_cells(state, self.coupling)
 
     def _moved(self, key: Array, state: State) -> State:
-        strain = self._strain(key, state)
+        """The state after a move that some systems accept."""
+        strain = self._strain(jax.random.fold_in(key, 0), state)
+        new = with_forces(self._deformed(strain, state), virial=True)
+        ratio = self._log_ratio(strain, state, new)
+        drawn = system_uniforms(jax.random.fold_in(key, 1), state)
+        accepted = (jnp.log(drawn) < ratio) & (_size(strain) < _largest(state))
+        heat = state.systems.data.heat + _energy(new) - _energy(state)
+        return chosen(accepted, new.with_systems(heat=heat), state)
+
+    def _deformed(self, strain: Array, state: State) -> State:
         stretch, shrink = exponential(strain), exponential(-strain)
-        data, systems = state.particles.data, state.systems.data
-        before = systems.energy + kinetic_energy(state.particles, state.system)
-        new = state.with_particles(
+        data = state.particles.data
+        moved = state.with_particles(
             positions=moved_with(data.positions, stretch, state),
             velocities=moved_with(data.velocities, shrink, state),
-        ).with_systems(cell=deformed_cell(systems.cell, stretch, self.coupling))
-        new = with_forces(new, virial=True)
-        after = new.systems.data.energy + kinetic_energy(new.particles, new.system)
-        return new.with_systems(heat=systems.heat + after - before)
+        )
+        cell = deformed_cell(state.systems.data.cell, stretch, self.coupling)
+        return moved.with_systems(cell=cell)
 
     def _strain(self, key: Array, state: State) -> Array:
-        """ε (systems, 3, 3)."""
-        time, target, rate, temperature = (
-            knob(value, state)[:, None, None]
-            for value in (self.time, self.pressure, self.rate, self.temperature)
+        """ε (systems, 3, 3), drawn."""
+        noise = jnp.sqrt(self._spread(state))[:, None, None] * system_matrices(key, state)
+        return projected(self._drift(state) + noise, self.coupling)
+
+    def _drift(self, state: State) -> Array:
+        """m (systems, 3, 3)."""
+        time, target, rate = (
+            knob(value, state)[:, None, None] for value in (self.time, self.pressure, self.rate)
         )
         eye = jnp.eye(3, dtype=state.dtype)[None]
-        drift = rate * time * (pressure_on_cell(state) - target * eye)
-        volume = state.systems.data.cell.volume[:, None, None]
-        size = jnp.sqrt(2 * rate * BOLTZMANN * temperature * time / volume)
-        strain = projected(drift + size * system_matrices(key, state), self.coupling)
-        large = jnp.any(~(jnp.abs(strain) < _LARGEST), axis=(1, 2), keepdims=True)
-        return jnp.where(large, jnp.nan, strain)
+        drift = projected(rate * time * (pressure_on_cell(state) - target * eye), self.coupling)
+        # Far from equilibrium steps are short, and go the right way.
+        size = _size(drift)
+        short = jnp.minimum(1, _largest(state) / 3 / jnp.where(size > 0, size, 1))
+        return drift * short[:, None, None]
+
+    def _spread(self, state: State) -> Array:
+        """s (systems,): the variance of the noise along each mode."""
+        time, rate, temperature = (
+            knob(value, state) for value in (self.time, self.rate, self.temperature)
+        )
+        return 2 * rate * time * BOLTZMANN * temperature / state.systems.data.cell.volume
+
+    def _log_ratio(self, strain: Array, state: State, new: State) -> Array:
+        """ln A (systems,)."""
+        volume, larger = (s.systems.data.cell.volume for s in (state, new))
+        work = knob(self.pressure, state) * (larger - volume)
+        gained = _energy(new) - _energy(state) + work
+        there = _size(strain - self._drift(state)) ** 2 / (2 * self._spread(state))
+        back = _size(strain + self._drift(new)) ** 2 / (2 * self._spread(new))
+        entropy = (1 + MODES[self.coupling] / 2) * jnp.log(larger / volume)
+        thermal = BOLTZMANN * knob(self.temperature, state)
+        return entropy - gained / thermal + there - back
+
+
+def _energy(state: State) -> Array:
+    """K + U (systems,) in eV, of the step that has just been computed."""
+    return kinetic_energy(state.particles, state.system) + state.systems.data.energy
+
+
+def _size(matrix: Array) -> Array:
+    """√Σ ε² (systems,)."""
+    return jnp.sqrt(jnp.sum(matrix**2, axis=(1, 2)))
+
+
+def _largest(state: State) -> Array:
+    """The largest move (systems,): after it and after the one back the same list will do."""
+    if state.neighbors is None:
+        return jnp.full(len(state.systems), _LARGEST, state.dtype)
+    skin, cutoff = state.neighbors.skin, state.neighbors.cutoff
+    return jnp.minimum(_LARGEST, 0.9 * skin / (cutoff + skin))
+
+
+def check_skin(state: State) -> None:
+    """Refuse a list without room for a cell that moves."""
+    if state.neighbors is not None and not (state.neighbors.skin > 0).all():
+        raise ValueError(
+            "A cell can't move within a neighbor list without a skin.\n"
+            "Give one when the state is made: skin=1.0 (Å)."
+        )

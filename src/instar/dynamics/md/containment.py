@@ -12,7 +12,7 @@ from jax import Array, lax
 
 from instar.dynamics.md.state import State
 
-__all__ = ["Explosion", "contained", "explosions"]
+__all__ = ["Explosion", "chosen", "contained", "explosions"]
 
 
 class Explosion(NamedTuple):
@@ -80,6 +80,21 @@ def contained(before: State, after: State) -> State:
         after,
         particles=dataclasses.replace(after.particles, data=particles),
         systems=dataclasses.replace(after.systems, data=columns),
+    )
+
+
+def chosen(accepted: Array, new: State, old: State) -> State:
+    """The new state of systems (systems,) that accept it, the old one of others.
+
+    All else is as in the new state, its list as well.
+    """
+    mine = accepted[new.system.system]
+    particles = _where(mine, new.particles.data, old.particles.data)
+    columns = _where(accepted, new.systems.data, old.systems.data)
+    return dataclasses.replace(
+        new,
+        particles=dataclasses.replace(new.particles, data=particles),
+        systems=dataclasses.replace(new.systems, data=columns),
     )
 
 

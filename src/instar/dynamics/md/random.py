@@ -17,7 +17,7 @@ from jax import Array, lax
 
 from instar.dynamics.md.state import State
 
-__all__ = ["chi_squared", "normals", "system_matrices", "system_normals"]
+__all__ = ["chi_squared", "normals", "system_matrices", "system_normals", "system_uniforms"]
 
 _ROTATIONS = (13, 15, 26, 6, 17, 29, 16, 24)
 
@@ -45,6 +45,13 @@ def system_matrices(key: Array, state: State) -> Array:
     """Symmetric matrices (systems, 3, 3) of normal numbers: variance 1, and ½ off the diagonal."""
     drawn = system_normals(key, state, 9).reshape(-1, 3, 3)
     return (drawn + jnp.swapaxes(drawn, 1, 2)) / 2
+
+
+def system_uniforms(key: Array, state: State) -> Array:
+    """A number (systems,) evenly distributed within (0, 1]."""
+    first, second = _system_words(key, state)
+    counter = jnp.zeros_like(first)
+    return _uniform(threefry(first, second, counter, jnp.full_like(counter, 6))[0], state.dtype)
 
 
 def chi_squared(key: Array, state: State, degrees: Array) -> Array:

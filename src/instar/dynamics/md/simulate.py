@@ -24,24 +24,34 @@ class ExplosionWarning(UserWarning):
 
 
 @dataclass
-class Observing(Part):
-    """A step, and after every few of them a look at the state: trajectories do not change.
+class Watch:
+    """Observers by name, and how often they look."""
 
-    ``state.observed`` is a mapping of observers; each is brought up to date.
-    """
+    observers: dict[str, Any]
+    every: int = field(static=True)
+
+    def __getitem__(self, name: str) -> Any:
+        return self.observers[name]
+
+    def updated(self, state: State) -> Watch:
+        """After a step: every observer has had a look, if it is time."""
+
+        def looked(observers: dict[str, Any]) -> dict[str, Any]:
+            return {name: each.update(state) for name, each in observers.items()}
+
+        due = state.step % self.every == 0
+        return Watch(lax.cond(due, looked, lambda same: same, self.observers), self.every)
+
+
+@dataclass
+class Observing(Part):
+    """A step, and after it a look at the state: trajectories do not change."""
 
     step: Part
-    every: int = field(static=True)
 
     def __call__(self, key: Array, state: State, /) -> State:
         state = self.step(key, state)
-
-        def looked(state: State) -> Any:
-            return {name: each.update(state) for name, each in state.observed.items()}
-
-        due = state.step % self.every == 0
-        observed = lax.cond(due, looked, lambda state: state.observed, state)
-        return dataclasses.replace(state, observed=observed)
+        return dataclasses.replace(state, observed=state.observed.updated(state))
 
     def begin(self, state: State) -> State:
         """With what the step needs."""
@@ -64,14 +74,15 @@ def simulate(
 ) -> State:
     """The state after that many more steps; steps go on counting from ``state.step``.
 
-    ``method`` is a step such as `nve`, whose `begin` has prepared the state. ``observers`` are
-    updated after every ``every`` steps, inside the compiled program; with None those that the state
-    has go on. Systems that explode are frozen, with an `ExplosionWarning`.
+    ``method`` is a step such as `nve`, whose `begin` has prepared the state. ``observers`` look at
+    the state after every ``every`` steps, inside the compiled program, and are found in
+    ``state.observed``; left out, those that the state has go on. Systems that explode are frozen,
+    with an `ExplosionWarning`.
     """
     if observers is not None:
-        state = dataclasses.replace(state, observed=dict(observers))
+        state = dataclasses.replace(state, observed=Watch(dict(observers), every))
     before = {explosion.system for explosion in explosions(state)}
-    step = Observing(method, every) if state.observed else method
+    step = method if state.observed is None else Observing(method)
     key = jax.random.key(seed)
     state = advance(step, key, state, steps, start=int(state.step), on_repair=on_repair)
     for explosion in explosions(state):

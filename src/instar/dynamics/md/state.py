@@ -71,7 +71,7 @@ class State:
     constraints: Constraints
     neighbors: NeighborList | None
     step: Array
-    observed: Any = ()
+    observed: Any = None
 
     @property
     def system(self) -> System:
