@@ -61,6 +61,7 @@ bench-peers: $(VENV)/.ready
 	$(RUN) bench/neighbors.py
 	$(RUN) bench/forces.py
 	$(RUN) bench/coulomb.py
+	$(RUN) bench/md.py
 
 clean:
 	rm -rf $(VENV) $(OLDEST) .venv-peers .pytest_cache .ruff_cache .import_linter_cache .hypothesis

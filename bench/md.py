@@ -1,6 +1,6 @@
 """What methods of molecular dynamics cost, and how fast batches of systems move.
 
-    make bench-md    (or: .venv/bin/python bench/md.py [row ...])
+    make bench-peers    (or: .venv/bin/python bench/md.py [methods] [batch] [peers])
 
 Lennard-Jones at ρ* = 0.8442, cutoff 2.5 σ, float64, two cores (two host devices). Each row prints
 one ratio; both sides are measured in this run, turn by turn, the best of a few times each.
@@ -117,7 +117,25 @@ def batches(systems: int = 1000, atoms: int = 64) -> None:
     show(f"{systems} systems of {atoms} atoms against one of as many atoms", ratio, ">= 0.8")
 
 
-ROWS = {"methods": every_method, "batch": batches}
+def peers(atoms: int = 4000) -> None:
+    step = md.nve(TIME_STEP)
+    runs = {f"{skin}": (step, moving([atoms], skin, mesh=both_cores())) for skin in (0.3, 0.4)}
+    ours = atoms * max(turns(runs, 400, 3).values())
+    print(f"  instar, {atoms} atoms: {ours / 1e6:.2f} M atom-steps/s")
+    size = ["--atoms", str(atoms)]
+    parallel = [*size, "--steps", "400", "--skin", "0.3", "--processes", "2"]
+    others = {
+        "LAMMPS (2 processes)": lambda: peer("lammps", "lammps_nve.py", *parallel),
+        "JAX-MD": lambda: peer("jaxmd", "jaxmd_nve.py", *size, "--steps", "50"),
+        "kUPS": lambda: peer("kups", "kups_nve.py", *size, "--steps", "5", "--melt", "20"),
+    }
+    goals = {"LAMMPS (2 processes)": ">= 0.5", "JAX-MD": ">= 8", "kUPS": ""}
+    for name, speed in others.items():
+        ratio = ours / speed()["atom_steps_per_second"]
+        show(f"NVE steps, {atoms} atoms, speed against {name}", ratio, goals[name])
+
+
+ROWS = {"methods": every_method, "batch": batches, "peers": peers}
 
 if __name__ == "__main__":
     jax.config.update("jax_enable_x64", True)

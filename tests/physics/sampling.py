@@ -22,7 +22,7 @@ from ase import Atoms
 
 from instar.dynamics import md
 from instar.geometry.constants import BOLTZMANN
-from instar.observables import Series, autocorrelation_time
+from instar.observables import Series
 
 ROOT = Path(__file__).parents[2]
 LIMIT = 3.0
@@ -72,8 +72,19 @@ def sampled(
 
 
 def correlation_time(series: np.ndarray) -> float:
-    """τ of (rows, replicas), in rows: the mean over replicas."""
-    return float(autocorrelation_time(series).mean())
+    """τ = 1 + 2 Σ|ρ| of (rows, replicas), in rows, with Sokal's window of 5τ/2.
+
+    ρ is the mean over replicas. Its absolute value counts, since what oscillates is correlated: the
+    sum of ρ itself can even be negative for a cell with a mass.
+    """
+    count = len(series)
+    spectrum = np.fft.rfft(series - series.mean(), 2 * count, axis=0)
+    products = np.fft.irfft(np.abs(spectrum) ** 2, axis=0)[: count // 2].sum(axis=1)
+    covariance = products / (count - np.arange(count // 2))
+    times = 2 * np.cumsum(np.abs(covariance / covariance[0])) - 1
+    wide = np.arange(count // 2) >= 2.5 * times
+    assert wide.any(), "The series is too short for its correlations."
+    return float(times[np.argmax(wide)])
 
 
 def effective(series: np.ndarray) -> float:

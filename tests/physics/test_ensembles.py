@@ -1,9 +1,10 @@
 """Thermostats and barostats sample the ensembles that they promise; `make test-physics`.
 
 A Lennard-Jones fluid of 32 atoms well above its critical temperature, which forgets within a unit
-of time; forces go to zero at the cutoff, so that the step is the only error of an integrator. Of
-the kinetic energy that is (ωΔt)²/4 with ω² = ⟨∇²U⟩/3m ≈ 400: 9e-4 for Δt = 0.003, half of the
-standard error of its mean for 3000 samples, √(2/(93·3000)) = 2.7e-3.
+of time; where the shape of a cell can change, a crystal, since a fluid does not resist that. Forces
+go to zero at the cutoff, so that the step is the only error of an integrator. Of the kinetic energy
+that is (ωΔt)²/4 with ω² = ⟨∇²U⟩/3m ≈ 400: 9e-4 for Δt = 0.003, a third of the standard error of its
+mean for 3000 samples, √(2/(93·3000)) = 2.7e-3.
 
 Power. The slope of ln P₂/P₁ is inverse to the variance of what is compared. With a standard error
 below 6 % an ensemble whose variances are off by a third is five standard errors away. Weak coupling
@@ -35,7 +36,6 @@ from instar.dynamics import md
 pytestmark = pytest.mark.physics
 
 STEP = 0.003
-DENSITY = 0.8
 ATOMS, REPLICAS = 32, 24
 EVERY, SETTLE = 10, 2_000
 FEWEST = 500
@@ -52,45 +52,80 @@ class Condition(NamedTuple):
     held: bool = True
 
 
-COLD, HOT = 1.5, 2.1
-LOW, HIGH = 5.0, 6.5
-CONSTANT_VOLUME = (Condition(COLD), Condition(HOT))
-FREE = (Condition(COLD, held=False), Condition(HOT, held=False))
-CONSTANT_PRESSURE = (Condition(COLD, LOW), Condition(HOT, LOW), Condition(COLD, HIGH))
+class Matter(NamedTuple):
+    """What is simulated, at two temperatures and, where the volume can change, two pressures."""
 
-COUPLINGS = ("isotropic", "anisotropic", "full")
+    density: float
+    cutoff: float
+    temperatures: tuple[float, float]
+    pressures: tuple[float, float]
+    compressibility: float
+
+    @property
+    def constant_volume(self) -> tuple[Condition, ...]:
+        """Two temperatures."""
+        return tuple(Condition(t) for t in self.temperatures)
+
+    @property
+    def constant_pressure(self) -> tuple[Condition, ...]:
+        """Two temperatures, then another pressure."""
+        (cold, hot), (low, high) = self.temperatures, self.pressures
+        return Condition(cold, low), Condition(hot, low), Condition(cold, high)
+
+
+FLUID = Matter(0.8, 1.6, (1.5, 2.1), (5.0, 6.5), 0.07)
+CRYSTAL = Matter(1.05, 1.5, (0.5, 0.62), (10.0, 12.0), 0.02)
+FREE = tuple(condition._replace(held=False) for condition in FLUID.constant_volume)
+
 BATH = {"time_constant": 0.1}
-CELL = {"pressure_time_constant": 0.25}
-SOFT = {"compressibility": 0.07, "every": 2}
-"""β of the fluid, so that the volume settles within the time constant, which is 40 moves. Euler's
-method makes its variance too large by half a move in that time, 1.2 %, a third of the standard
-error."""
-SLOW = {"pressure_time_constant": 0.5}
 
 
-def rescaling(coupling):
-    return lambda t, p: md.cell_rescaling(STEP, t, p, coupling=coupling, **BATH, **CELL, **SOFT)
+def rescaling(coupling, matter):
+    """The volume settles within the time constant, which is 40 moves: Euler's method makes its
+    variance too large by half a move in that time, 1.2 %, a third of the standard error."""
+    cell = {"pressure_time_constant": 0.25, "compressibility": matter.compressibility, "every": 2}
+    return lambda t, p: md.cell_rescaling(STEP, t, p, coupling=coupling, **BATH, **cell)
 
 
 def piston(coupling):
-    return lambda t, p: md.mtk(STEP, t, p, coupling=coupling, **BATH, **SLOW)
+    """The cell of the crystal oscillates with a period of 80 steps. Pushes two steps apart make the
+    variance of the volume too large by (2π/40)²/4, 0.6 %; ten steps apart it would be 15 %."""
+    cell = {"pressure_time_constant": 1.0, "every": 2}
+    return lambda t, p: md.mtk(STEP, t, p, coupling=coupling, **BATH, **cell)
 
 
-# A method, its conditions, and how many steps give a few thousand independent samples.
-METHODS: dict[str, tuple[Any, tuple[Condition, ...], int]] = {
-    "langevin": (lambda t, _: md.langevin(STEP, t, 2.0), CONSTANT_VOLUME + FREE, 18_000),
-    "velocity_rescaling": (
-        lambda t, _: md.velocity_rescaling(STEP, t, 0.1),
-        CONSTANT_VOLUME,
-        15_000,
+class Case(NamedTuple):
+    """A method, and how many steps give a few thousand independent samples."""
+
+    method: Any
+    steps: int
+    matter: Matter = FLUID
+    conditions: tuple[Condition, ...] = FLUID.constant_volume
+
+
+def under_pressure(method, steps, matter):
+    return Case(method, steps, matter, matter.constant_pressure)
+
+
+COUPLINGS = {"isotropic": FLUID, "anisotropic": CRYSTAL, "full": CRYSTAL}
+METHODS = {
+    "langevin": Case(
+        lambda t, _: md.langevin(STEP, t, 2.0), 18_000, conditions=FLUID.constant_volume + FREE
     ),
-    "nose_hoover": (lambda t, _: md.nose_hoover(STEP, t, 0.1), CONSTANT_VOLUME, 15_000),
-    **{f"cell_rescaling_{c}": (rescaling(c), CONSTANT_PRESSURE, 18_000) for c in COUPLINGS},
-    **{f"mtk_{c}": (piston(c), CONSTANT_PRESSURE, 12_000) for c in COUPLINGS},
+    "velocity_rescaling": Case(lambda t, _: md.velocity_rescaling(STEP, t, 0.1), 15_000),
+    "nose_hoover": Case(lambda t, _: md.nose_hoover(STEP, t, 0.1), 15_000),
+    **{
+        f"cell_rescaling_{coupling}": under_pressure(rescaling(coupling, matter), 18_000, matter)
+        for coupling, matter in COUPLINGS.items()
+    },
+    **{
+        f"mtk_{coupling}": under_pressure(piston(coupling), 15_000, matter)
+        for coupling, matter in COUPLINGS.items()
+    },
 }
-WRONG: dict[str, tuple[Any, tuple[Condition, ...], int]] = {
-    "weak_coupling": (lambda t, _: berendsen(STEP, t, 1.0), CONSTANT_VOLUME, 12_000),
-    "miscounted": (lambda t, _: md.velocity_rescaling(STEP, t, 0.1), CONSTANT_VOLUME, 6_000),
+WRONG = {
+    "weak_coupling": Case(lambda t, _: berendsen(STEP, t, 1.0), 12_000),
+    "miscounted": Case(lambda t, _: md.velocity_rescaling(STEP, t, 0.1), 6_000),
 }
 
 
@@ -109,14 +144,14 @@ class Samples(NamedTuple):
 
 @functools.cache
 def run(name: str, seed: int) -> list[Samples]:
-    make, conditions, steps = (METHODS | WRONG)[name]
+    make, steps, matter, conditions = (METHODS | WRONG)[name]
     temperature, pressure, held = (
         np.repeat([c[place] for c in conditions], REPLICAS) for place in range(3)
     )
     method = make(temperature * KELVIN, pressure)
     state = md_state(
-        [lattice(2, DENSITY)] * len(held),
-        lennard_jones(1.6),
+        [lattice(2, matter.density)] * len(held),
+        lennard_jones(matter.cutoff),
         temperature=temperature * KELVIN,
         seed=seed,
         skin=0.3,
@@ -180,7 +215,7 @@ def described(label, group):
     constant = group.condition.pressure is None
     return {
         "potential": f"{label} potential",
-        "volume": ATOMS / DENSITY if constant else f"{label} volume",
+        "volume": ATOMS / FLUID.density if constant else f"{label} volume",
         "temperature": group.condition.temperature * KELVIN,
         "pressure": group.condition.pressure,
     }

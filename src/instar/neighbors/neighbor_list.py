@@ -194,13 +194,14 @@ class NeighborList:
         present = lax.stop_gradient(self)
         _check_shapes(present, positions, cell)
 
-        def anew() -> tuple[NeighborList, Array]:
-            return present._made(positions, system, cell)
+        def anew(carry: Any) -> Any:
+            old, _, _ = carry
+            return *old._made(positions, system, cell), jnp.zeros((), bool)
 
-        def kept() -> tuple[NeighborList, Array]:
-            return present, jnp.zeros(3, jnp.int32)
-
-        made, needs = lax.cond(present.is_stale(positions, system, cell), anew, kept)
+        # A loop of one turn or none: unlike a conditional it leaves what is kept where it is.
+        stale = present.is_stale(positions, system, cell)
+        start = (present, jnp.zeros(3, jnp.int32), stale)
+        made, needs, _ = lax.while_loop(lambda carry: carry[2], anew, start)
         made._check_room(needs, where)
         _check_values(positions, system, cell)
         return made

@@ -27,6 +27,7 @@ from instar.dynamics.md.random import normals
 from instar.dynamics.md.state import State
 from instar.geometry import per_system
 from instar.geometry.constants import BOLTZMANN
+from instar.observables.kinetic import squared
 
 __all__ = ["OrnsteinUhlenbeck", "langevin", "thermal_velocities", "with_bath"]
 
@@ -69,7 +70,7 @@ class OrnsteinUhlenbeck(Part):
         new = on_constraints(
             state.with_particles(velocities=without_net_velocity(velocities, state))
         )
-        gained = jnp.sum(new.particles.data.velocities**2 - data.velocities**2, axis=1)
+        gained = squared(new.particles.data.velocities) - squared(data.velocities)
         heat = per_system(data.masses * gained, state.system) / 2
         return new.with_systems(heat=state.systems.data.heat + heat)
 
