@@ -25,6 +25,7 @@ from fluid import (
     TIME_STEP,
     at_rest,
     both_cores,
+    peer,
     show,
 )
 
@@ -77,7 +78,8 @@ def methods() -> dict[str, md.Step]:
         "cell_rescaling": md.cell_rescaling(TIME_STEP, hot, 1.0, **rescaled),
         "cell_rescaling full": md.cell_rescaling(TIME_STEP, hot, 1.0, coupling="full", **rescaled),
         "mtk": md.mtk(TIME_STEP, hot, 1.0, **cell),
-        "mtk full": md.mtk(TIME_STEP, hot, 1.0, coupling="full", **cell),
+        "mtk, every 10": md.mtk(TIME_STEP, hot, 1.0, every=10, **cell),
+        "mtk full, every 10": md.mtk(TIME_STEP, hot, 1.0, coupling="full", every=10, **cell),
         "brownian": md.brownian(TIME_STEP / 40, hot, 20.0),
     }
 

@@ -28,7 +28,8 @@ class Explosion(NamedTuple):
             f"System {self.system} exploded at step {self.step} and is frozen as it was before: "
             f"atoms {named} would have had positions, velocities or forces that are not finite, "
             "or have moved by more than half a cell.\n"
-            "Make the time step smaller, or relax the structure first."
+            "Make the time step smaller (or the time constant of a barostat larger), or relax the "
+            "structure first."
         )
 
 

@@ -30,8 +30,8 @@ class Forces(Part):
     virial_every: int = field(static=True, default=0)
 
     def __call__(self, key: Array, state: State, /) -> State:
-        if self.virial_every == 0:
-            return with_forces(state)
+        if self.virial_every <= 1:
+            return with_forces(state, virial=self.virial_every == 1)
         state, there = _located(state)
 
         def tables(virial: bool) -> Any:

@@ -9,9 +9,12 @@ cells do not rotate. K, P and N_f are those of the centres of mass of molecules,
 with the cell. G. J. Martyna, D. J. Tobias, M. L. Klein, J. Chem. Phys. 101, 4177 (1994); integrated
 as in G. J. Martyna, M. E. Tuckerman, D. J. Tobias, M. L. Klein, Mol. Phys. 87, 1117 (1996).
 
-The cell is pushed every few steps, at both ends of them, by as much as it would have been in all of
-them (a multiple time step: the cell is slow): the virial is needed only then. Conserved: K + U +
-P₀V + ½W tr G² and the energy of both chains.
+With ``every`` > 1 the cell is pushed every few steps, at both ends of them, by as much as it would
+have been in all of them: a multiple time step, which saves virials. The cell of a stiff material
+oscillates much faster than τ, with ω ≈ 1/τ√(κρk_B T) (κ its compressibility, ρ the number density
+of molecules), and fluctuations of the volume are too large by about (ω·every·Δt)²/4: keep that
+small.
+Conserved: K + U + P₀V + ½W tr G² and the energy of both chains.
 """
 
 from __future__ import annotations
@@ -56,7 +59,7 @@ def mtk(
     pressure_time_constant: Any,
     coupling: Coupling = "isotropic",
     length: int = 3,
-    every: int = 10,
+    every: int = 1,
 ) -> Step:
     """Constant pressure (eV/Å³) and temperature (K); times in Å·√(amu/eV).
 
@@ -166,6 +169,8 @@ class Push(Part):
 
     def __call__(self, key: Array, state: State, /) -> State:
         every = self.piston.every
+        if every == 1:
+            return _with_rates(state, self._pushed(state))
         due = is_due(state, every) if self.at_end else state.step % every == 0
         rates = jax.lax.cond(due, self._pushed, lambda s: s.systems.data.barostat.rates, state)
         return _with_rates(state, rates)
