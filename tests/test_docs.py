@@ -19,9 +19,14 @@ TEXTS = [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
 
 @pytest.fixture(autouse=True)
 def _as_a_reader_runs_it():
-    """Pages run under JAX's own defaults, not under the strictness of the tests."""
+    """Pages run under JAX's own defaults, not under the strictness of the tests.
+
+    A page may ask for double precision for good; the next one starts anew.
+    """
+    double = jax.config.jax_enable_x64
     with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
         yield
+    jax.config.update("jax_enable_x64", double)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

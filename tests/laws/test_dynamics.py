@@ -32,7 +32,7 @@ def _double():
         yield
 
 
-@pytest.mark.parametrize("name", with_lists("langevin", "mtk"))
+@pytest.mark.parametrize("name", with_lists("mtk"))
 def test_a_system_moves_as_it_does_alone(name):
     method = METHODS[name]
     options = {"skin": 0.3}

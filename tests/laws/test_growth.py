@@ -118,7 +118,7 @@ def double():
         yield
 
 
-@pytest.mark.parametrize("name", with_lists("langevin", "cell_rescaling"))
+@pytest.mark.parametrize("name", with_lists("langevin"))
 @pytest.mark.usefixtures("double")
 def test_growing_a_list_changes_no_trajectory_to_the_bit(name):
     step = METHODS[name].step()

@@ -21,7 +21,7 @@ POINTS = [  # T*, ρ*, p*, U/N
     (1.5, 0.9, 6.365, -5.509),
     (3.0, 0.5, 2.332, -2.866),
 ]
-ATOMS, REPLICAS = 256, 2
+ATOMS = 256
 STEP = 0.004
 LENGTH = {"steps": 25_000, "every": 20, "settle": 5_000}
 FEWEST = 200
@@ -33,9 +33,9 @@ def errors(series):
     return series.mean(), series.std() / np.sqrt(effective(series))
 
 
-def fluid(points, seed):
+def fluid(points, replicas, seed):
     """Replicas of each point, one point after the other, and what the run is asked for."""
-    chosen = np.repeat(np.array(points), REPLICAS, axis=0)
+    chosen = np.repeat(np.array(points), replicas, axis=0)
     structures = [lattice(4, density) for density in chosen[:, 1]]
     temperature = chosen[:, 0] * KELVIN
     potential = lennard_jones(3.0, "tail")
@@ -59,15 +59,16 @@ def measured_by(method, temperature):
     return measured
 
 
-def by_point(rows, name):
-    return np.split(rows[name], rows[name].shape[1] // REPLICAS, axis=1)
+def by_point(points, *several):
+    """Each point with its series (rows, replicas)."""
+    return zip(points, *(np.split(rows, len(points), axis=1) for rows in several), strict=True)
 
 
 def test_pressure_and_energy_at_constant_volume_are_those_of_the_equation_of_state(report):
-    state, temperature, _ = fluid(POINTS, 1)
+    state, temperature, _ = fluid(POINTS, 2, 1)
     method = md.velocity_rescaling(STEP, temperature, 0.1)
     rows = sampled(method, state, measured_by(method, temperature), seed=1, **LENGTH)
-    found = zip(POINTS, by_point(rows, "pressure"), by_point(rows, "energy"), strict=True)
+    found = by_point(POINTS, rows["pressure"], rows["energy"])
     for (t, density, pressure, energy), pressures, energies in found:
         (p, p_error), (u, u_error) = errors(pressures), errors(energies)
         samples = effective(pressures), effective(energies)
@@ -85,17 +86,25 @@ def test_density_at_constant_pressure_is_that_of_the_equation_of_state(name, rep
     """1 % of p* is worth δρ/ρ = 1 % · p*κ, where κ = ⟨δV²⟩/k_BTV is measured in the same run. That
     N − 1 atoms push the cell is worth k_BT/V, 0.2 % of p*."""
     points = POINTS[1:3]
-    state, temperature, pressure = fluid(points, 1)
-    times = {"time_constant": 0.1, "pressure_time_constant": 0.25}
-    compressibility = np.repeat([0.09, 0.03], REPLICAS)
+    state, temperature, pressure = fluid(points, 4, 1)
+    bath = {"time_constant": 0.1}
+    compressibility = np.repeat([0.09, 0.03], 4)
     method = {
         "cell_rescaling": lambda: md.cell_rescaling(
-            STEP, temperature, pressure, compressibility=compressibility, every=5, **times
+            STEP,
+            temperature,
+            pressure,
+            compressibility=compressibility,
+            pressure_time_constant=0.25,
+            every=5,
+            **bath,
         ),
-        "mtk": lambda: md.mtk(STEP, temperature, pressure, **times),
+        "mtk": lambda: md.mtk(
+            STEP, temperature, pressure, pressure_time_constant=0.5, every=4, **bath
+        ),
     }[name]()
     rows = sampled(method, state, measured_by(method, temperature), seed=1, **LENGTH)
-    found = zip(points, by_point(rows, "volume"), by_point(rows, "energy"), strict=True)
+    found = by_point(points, rows["volume"], rows["energy"])
     for (t, density, p, energy), volumes, energies in found:
         (volume, error), (u, u_error) = errors(volumes), errors(energies)
         softness = volumes.var() / (t * volume)
