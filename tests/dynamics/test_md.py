@@ -17,6 +17,7 @@ from dynamics.systems import (
     FS,
     KEY,
     LENNARD_JONES,
+    METHODS,
     argon,
     by_system,
     chain_state,
@@ -375,3 +376,9 @@ def test_mistakes_are_refused():
 def test_knobs_out_of_range_are_refused(make, first_line):
     with raises(ValueError, first_line):
         make()
+
+
+@pytest.mark.parametrize("name", ["nose_hoover", "mtk", "cell_rescaling_full"])
+def test_a_method_says_that_a_state_has_not_been_prepared(name):
+    with raises(ValueError, "The state lacks what this method needs."):
+        md.simulate(METHODS[name].step(), chain_state(), 1)

@@ -176,3 +176,10 @@ def test_blocks_of_complex_numbers_are_refused():
         RunningBlocks.of(
             lambda s: jax.lax.complex(energies(s), energies(s)), state([np.zeros((1, 3))])
         )
+
+
+def test_an_oscillating_series_is_worth_a_positive_number_of_samples():
+    noise = np.random.default_rng(0).normal(0, 0.1, (4000, 3))
+    turns = np.array([0.4, 2.0, 3.0])[None] * np.arange(4000)[:, None]
+    series = np.sin(turns) * np.exp(-np.arange(4000)[:, None] % 50 / 25) + noise
+    assert (effective_samples(series) > 0).all()

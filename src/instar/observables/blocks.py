@@ -109,7 +109,10 @@ def chosen_block(mean: Any, counts: np.ndarray, variances: np.ndarray) -> BlockA
 
 
 def autocorrelation_time(series: Any) -> np.ndarray:
-    """τ of a series (time, ...), in steps of the series; 1 for independent or constant values."""
+    """τ of a series (time, ...), in steps of the series; 1 for independent or constant values.
+
+    Where a series oscillates so fast that the estimate is not above zero, 1 is given as well.
+    """
     values = _values(series)
     count = len(values)
     constant = (values == values[0]).all(axis=0)
@@ -119,11 +122,12 @@ def autocorrelation_time(series: Any) -> np.ndarray:
     covariance = products / (count - lag)
     correlation = np.where(constant, lag == 0, covariance / np.where(constant, 1, covariance[0]))
     times = 2 * np.cumsum(correlation, axis=0) - 1
-    wide = lag >= WINDOW * times / 2
+    # The longest so far: what oscillates must not end the window where it first dips.
+    wide = lag >= WINDOW * np.maximum.accumulate(times, axis=0) / 2
     _check_window(np.asarray(wide.any(axis=0)), count)
     window = np.argmax(wide, axis=0)
     found = np.take_along_axis(times, window[None], axis=0)[0]
-    return np.asarray(np.where(constant, 1.0, found))
+    return np.asarray(np.where(constant | (found <= 0), 1.0, found))
 
 
 def effective_samples(series: Any) -> np.ndarray:

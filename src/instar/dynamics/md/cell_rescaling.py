@@ -45,7 +45,7 @@ from instar.dynamics.md.coupling import (
 from instar.dynamics.md.forces import Forces, is_due, with_forces
 from instar.dynamics.md.knobs import checked, checked_every, knob, scaled
 from instar.dynamics.md.motion import Drift, Kick
-from instar.dynamics.md.part import Part, Step, step_of
+from instar.dynamics.md.part import Part, Step, begun, step_of
 from instar.dynamics.md.random import system_matrices, system_uniforms
 from instar.dynamics.md.state import State
 from instar.dynamics.md.velocity_rescaling import VelocityRescaling
@@ -101,6 +101,8 @@ class CellRescaling(Part):
     every: int = field(static=True, default=20)
 
     def __call__(self, key: Array, state: State, /) -> State:
+        straight = state.systems.data.cell.orthorhombic and self.coupling == "full"
+        begun(None if straight else state)
         return lax.cond(
             is_due(state, self.every), lambda s: self._moved(key, s), lambda s: s, state
         )

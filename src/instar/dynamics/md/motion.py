@@ -18,6 +18,7 @@ from instar.core.utils.jax import dataclass
 from instar.dynamics.md.knobs import knob
 from instar.dynamics.md.part import Part
 from instar.dynamics.md.state import State
+from instar.observables.kinetic import squared
 
 __all__ = ["Drift", "Kick", "on_constraints"]
 
@@ -75,5 +76,4 @@ def _within_reason(displacement: Array, state: State) -> Array:
     if state.neighbors is None:
         return displacement
     limit = state.of_particles(state.systems.data.cell.exact_within**2)
-    square = jnp.sum(displacement**2, axis=1)
-    return jnp.where((square <= limit)[:, None], displacement, jnp.nan)
+    return jnp.where((squared(displacement) <= limit)[:, None], displacement, jnp.nan)

@@ -42,7 +42,7 @@ from instar.dynamics.md.forces import Forces, computed, is_due
 from instar.dynamics.md.knobs import checked, checked_every, knob, scaled
 from instar.dynamics.md.motion import Drift, Kick
 from instar.dynamics.md.nose_hoover import Chain, ChainOnVelocities
-from instar.dynamics.md.part import Part, Step, step_of
+from instar.dynamics.md.part import Part, Step, begun, step_of
 from instar.dynamics.md.state import State
 from instar.geometry.constants import BOLTZMANN
 from instar.observables.kinetic import molecular_kinetic_tensor
@@ -132,7 +132,7 @@ class ChainOnCell(Part):
     piston: Piston
 
     def __call__(self, key: Array, state: State, /) -> State:
-        barostat = state.systems.data.barostat
+        barostat = begun(state.systems.data.barostat)
         chain, factor = barostat.chain.moved(
             self.piston.twice_kinetic(state),
             self._degrees(state),

@@ -21,7 +21,7 @@ from instar.core.utils.jax import dataclass, field
 from instar.dynamics.md.forces import Forces
 from instar.dynamics.md.knobs import checked, knob, scaled
 from instar.dynamics.md.motion import Drift, Kick
-from instar.dynamics.md.part import Part, Step, step_of
+from instar.dynamics.md.part import Part, Step, begun, step_of
 from instar.dynamics.md.state import State
 from instar.geometry.constants import BOLTZMANN
 from instar.observables.kinetic import kinetic_energy
@@ -134,7 +134,7 @@ class ChainOnVelocities(Part):
 
     def __call__(self, key: Array, state: State, /) -> State:
         kinetic = kinetic_energy(state.particles, state.system)
-        chain, factor = state.systems.data.thermostat.moved(
+        chain, factor = begun(state.systems.data.thermostat).moved(
             2 * kinetic,
             state.systems.data.degrees,
             BOLTZMANN * knob(self.temperature, state),

@@ -18,7 +18,7 @@ from instar.core.utils.jax import dataclass, field
 from instar.dynamics.md.containment import contained
 from instar.dynamics.md.state import State
 
-__all__ = ["Part", "Step", "step_of"]
+__all__ = ["Part", "Step", "begun", "step_of"]
 
 
 @dataclass
@@ -66,6 +66,16 @@ class Step(Part):
         for part in self.parts:
             total += part.stored(state)
         return total
+
+
+def begun[T](column: T | None) -> T:
+    """A method's own column of a state; an error if `begin` has not put it there."""
+    if column is None:
+        raise ValueError(
+            "The state lacks what this method needs.\n"
+            "Prepare it first: state = method.begin(state)."
+        )
+    return column
 
 
 def step_of(*parts: Part) -> Step:
