@@ -349,6 +349,7 @@ def test_mistakes_are_refused():
 @pytest.mark.parametrize(
     ("make", "first_line"),
     [
+        (lambda: md.nve("2 fs"), "A time step is a number in the units used inside, not '2 fs'."),
         (lambda: md.nve(0.0), "A time step is above zero, not 0.0."),
         (lambda: md.nve(np.array([1.0, -1.0])), "A time step is above zero, not -1.0."),
         (lambda: md.nve(np.nan), "A time step is above zero, not nan."),

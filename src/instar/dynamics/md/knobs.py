@@ -50,6 +50,8 @@ def checked(name: str, value: Any, least: Literal["above", "from", "any"] = "abo
         checked(name, value.stop, least)
     elif not is_traced(value):
         rule, good = _RULES[least]
+        if np.asarray(value).dtype.kind not in "fiu":
+            raise ValueError(f"A {name} is a number in the units used inside, not {value!r}.")
         bad = [number for number in np.ravel(np.asarray(value, float)) if not good(number)]
         if bad:
             raise ValueError(f"A {name} is {rule}, not {bad[0]}.")

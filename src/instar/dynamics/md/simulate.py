@@ -80,6 +80,8 @@ def simulate(
     with an `ExplosionWarning`.
     """
     if observers is not None:
+        if every < 1:
+            raise ValueError(f"Observers look every 1 steps or more, not every {every}.")
         state = dataclasses.replace(state, observed=Watch(dict(observers), every))
     before = {explosion.system for explosion in explosions(state)}
     step = method if state.observed is None else Observing(method)
