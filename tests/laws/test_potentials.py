@@ -158,6 +158,20 @@ def test_forces_are_the_negative_gradient(name, seed):
         assert slope == pytest.approx(-np.sum(f * d), rel=1e-5, abs=1e-5 * scale)
 
 
+@pytest.mark.parametrize("name", in_ci_and_long("lj_switch", "sum"), scope="module")
+def test_the_trace_alone_is_that_of_the_virial(name):
+    molecules = batch(name, np.random.default_rng(0))
+    with jax.enable_x64(True):
+        whole, trace = (
+            results(point(CASES[name].config, molecules, np.float64, ROWS, SYSTEMS), virial)
+            for virial in (True, "trace")
+        )
+        np.testing.assert_allclose(
+            *(np.trace(found.virial, axis1=1, axis2=2) for found in (trace, whole)), rtol=1e-11
+        )
+        np.testing.assert_array_equal(trace.forces, whole.forces)
+
+
 @pytest.mark.parametrize(
     "name", one_bonded_in_ci(n for n in CASES if CASES[n].derivative_of_energy), scope="module"
 )

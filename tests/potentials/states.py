@@ -1,6 +1,7 @@
 """Random systems of a few particles in cells of every kind, as one batch of fixed size."""
 
 import dataclasses
+import functools
 import warnings
 
 import jax
@@ -204,20 +205,20 @@ def _updated(particles, systems, neighbors):
 update = jax.jit(as_result_function(_updated))
 
 
-@jax.jit
-def _evaluation(potential, particles, systems, neighbors):
+@functools.partial(jax.jit, static_argnames="virial")
+def _evaluation(potential, particles, systems, neighbors, virial):
     return as_result_function(evaluate)(
-        potential, particles, systems, neighbors, virial=True, per_particle=True
+        potential, particles, systems, neighbors, virial=virial, per_particle=True
     )
 
 
-def results(point):
+def results(point, virial=True):
     """What the potential gives, checks raised, buffers grown where they must."""
     neighbors = point.neighbors
     if neighbors is not None:
         neighbors, point = propagate_and_fix(
             lambda p: update(p.particles, p.systems, p.neighbors), point
         )
-    result = _evaluation(point.potential, point.particles, point.systems, neighbors)
+    result = _evaluation(point.potential, point.particles, point.systems, neighbors, virial)
     result.raise_assertion()
     return result.value

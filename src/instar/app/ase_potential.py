@@ -65,7 +65,7 @@ class AsePotential(Potential):
                 f"The calculator {self.host.name} has no energies of single particles."
             )
         charges = getattr(system.particles.data, "charges", None)
-        ask = Ask(self.host, request.virial, request.per_particle, raises=not is_collecting())
+        ask = Ask(self.host, bool(request.virial), request.per_particle, raises=not is_collecting())
         state = HostState(
             system.positions,
             system.cell.vectors,

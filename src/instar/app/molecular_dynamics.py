@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,11 +12,11 @@ from ase import Atoms
 from ase.constraints import FixAtoms
 
 from instar.app.point import tabled
-from instar.app.potentials import build
+from instar.app.potentials import Built, build
 from instar.app.structures import StructureError
 from instar.dynamics.md import State, draw_velocities, start
 
-__all__ = ["md_state"]
+__all__ = ["md_blocks", "md_state"]
 
 
 def md_state(
@@ -36,12 +37,73 @@ def md_state(
     constraints of ASE are refused). ``options`` go to `instar.dynamics.md.start`.
     """
     given = [structures] if isinstance(structures, Atoms) else list(structures)
+    return _state(given, build(potential), temperature, seed, skin, precision, None, options)
+
+
+def md_blocks(
+    structures: Sequence[Atoms],
+    potential: Any,
+    *,
+    atoms: int = 4000,
+    temperature: Any = None,
+    seed: int = 0,
+    skin: Any = 1.0,
+    precision: str = "float64",
+    **options: Any,
+) -> list[State]:
+    """Many structures as states of a few systems each, for `md.simulate_blocks`.
+
+    As `md_state`, with about as many ``atoms`` in a block; structures stay in their order, and
+    each draws the random numbers of its place. Blocks have the same number of rows, so that they
+    share a compiled program; not where a potential excludes pairs, or bonds differ in number.
+    """
+    given, built = list(structures), build(potential)
+    blocks = _cut([len(one) for one in given], atoms)
+    rows = max((sum(len(given[n]) for n in block) for block in blocks), default=0)
+    hot = None if temperature is None else np.broadcast_to(temperature, len(given))
+    return [
+        _state(
+            [given[n] for n in block],
+            built,
+            None if hot is None else hot[list(block)],
+            seed,
+            skin,
+            precision,
+            rows,
+            {"streams": np.array(block), **options},
+        )
+        for block in blocks
+    ]
+
+
+def _cut(sizes: Sequence[int], atoms: int) -> list[range]:
+    """Ranges of structures, as equal in number as can be, of about as many atoms."""
+    count = len(sizes)
+    wanted = max(1, round(sum(sizes) / atoms))
+    even = [n for n in range(wanted, min(2 * wanted, count) + 1) if count % n == 0]
+    blocks = even[0] if even else min(wanted, count)
+    bounds = np.linspace(0, count, blocks + 1).round().astype(int).tolist() if count else [0]
+    return [range(a, b) for a, b in itertools.pairwise(bounds)]
+
+
+def _state(
+    given: list[Atoms],
+    built: Built,
+    temperature: Any,
+    seed: int,
+    skin: Any,
+    precision: str,
+    rows: int | None,
+    options: dict[str, Any],
+) -> State:
     if precision == "float64" and not jax.config.read("jax_enable_x64"):
         raise ValueError("Double precision must be on: with jax.enable_x64(True): ...")
-    point = tabled(given, build(potential), precision)
+    point = tabled(given, built, precision, rows=rows)
+    free = len(point.particles) - sum(map(len, given))
     fixed = np.concatenate([_fixed(number, atoms) for number, atoms in enumerate(given)])
-    masses = np.concatenate([atoms.get_masses() for atoms in given])
-    momenta = np.concatenate([atoms.get_momenta() for atoms in given])
+    fixed = np.pad(fixed, (0, free))
+    masses = np.concatenate([*(atoms.get_masses() for atoms in given), np.ones(free)])
+    momenta = np.concatenate([*(atoms.get_momenta() for atoms in given), np.zeros((free, 3))])
     velocities = momenta / np.where(masses > 0, masses, 1)[:, None]
     state = start(
         point.particles,

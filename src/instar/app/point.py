@@ -54,9 +54,16 @@ NEIGHBORS = lens(lambda point: point.neighbors, cls=Point)
 
 
 def tabled(
-    structures: Sequence[Any], built: Built, precision: str, old: Point | None = None
+    structures: Sequence[Any],
+    built: Built,
+    precision: str,
+    old: Point | None = None,
+    rows: int | None = None,
 ) -> Point:
     """Structures as tables, with their potential; call under ``jax.enable_x64``.
+
+    With ``rows`` the table of particles has that many, the last of them absent, unless the
+    potential knows particles by their rows.
 
     An ``old`` point gives its potential and its list if it was for the same particles, wherever
     they were: an Ewald sum stays as it was chosen, so that energies do not jump.
@@ -69,6 +76,8 @@ def tabled(
         return Point(old.potential, particles, systems, old.neighbors)
     potential = built.potential(batch)
     _check_precision(potential, dtype)
+    if rows is not None and potential.exclusions is None:
+        particles, systems = tables(batch, dtype, rows)
     return Point(potential, particles, systems, None)
 
 

@@ -89,18 +89,22 @@ _NONE = np.zeros((0, 3))
 
 
 def tables(
-    batch: Batch, dtype: Any
+    batch: Batch, dtype: Any, rows: int | None = None
 ) -> tuple[Table[ParticleId, Particles], Table[SystemId, Systems]]:
-    """A batch as tables, one system for each structure."""
+    """A batch as tables, one system for each structure; particles in that many rows."""
     names = sorted(set(batch.labels))
     numbers = {name: number for number, name in enumerate(names)}
     vocabulary = Index.new([Label(name) for name in names], label=Label).vocabulary
     codes = np.array([numbers[label] for label in batch.labels], np.int32)
+    count = len(batch.counts)
+    free = 0 if rows is None else rows - len(codes)
     particles = Particles(
-        positions=jnp.asarray(_positions(batch, dtype), dtype),
-        system=Index.integer(batch.system, n=len(batch.counts), label=SystemId),
-        labels=Index(vocabulary, jnp.asarray(codes)),
-        charges=jnp.asarray(batch.charges, dtype),
+        positions=jnp.asarray(_positions(batch, dtype, free), dtype),
+        system=Index.integer(
+            np.pad(batch.system, (0, free), constant_values=count), n=count, label=SystemId
+        ),
+        labels=Index(vocabulary, jnp.asarray(np.pad(codes, (0, free)))),
+        charges=jnp.asarray(np.pad(batch.charges, (0, free)), dtype),
     )
     cell = _cells(batch, dtype)
     return Table.arange(particles, label=ParticleId), Table.arange(Systems(cell), label=SystemId)
@@ -138,7 +142,7 @@ def _charges(
     return np.array([by_label[label] for label in labels], float)
 
 
-def _positions(batch: Batch, dtype: Any) -> np.ndarray:
+def _positions(batch: Batch, dtype: Any, free: int) -> np.ndarray:
     """All positions; brought into their cells where single precision would lose their digits."""
     parts = np.split(batch.positions, batch.starts[1:])
     for number, part in enumerate(parts):
@@ -152,4 +156,4 @@ def _positions(batch: Batch, dtype: Any) -> np.ndarray:
                 f"Structure {number} has atoms so far from the origin that {np.dtype(dtype)} "
                 f"resolves only {coarse:.1g} Å.\nCentre it, or compute in float64."
             )
-    return np.concatenate(parts)
+    return np.concatenate([*parts, np.zeros((free, 3))])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from jax import Array
 
@@ -18,7 +18,7 @@ class Request:
 
     energy: bool = field(static=True, default=True)
     forces: bool = field(static=True, default=True)
-    virial: bool = field(static=True, default=False)
+    virial: bool | Literal["trace"] = field(static=True, default=False)
     per_particle: bool = field(static=True, default=False)
 
 
@@ -28,7 +28,8 @@ class Evaluation:
 
     energy     (systems,)      eV
     forces     (particles, 3)  eV/Å, zero for absent particles
-    virial     (systems, 3, 3) eV, W = Σ r ⊗ f = −∂U/∂ε under the strain r → r·(1 + ε)
+    virial     (systems, 3, 3) eV, W = Σ r ⊗ f = −∂U/∂ε under the strain r → r·(1 + ε);
+               only its trace is right where only that was asked for
     particle_energies (particles,)  eV; they add up to the energy
     """
 

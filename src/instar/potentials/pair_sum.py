@@ -181,12 +181,14 @@ def _of_pair(parameter: Array, first: Array, second: Array) -> Array:
 
 
 def _contributions(u: Array, f: Array, apart: list[Array], request: Request) -> list[Array]:
-    """What one pair adds to its row: forces, then energy, then the six virials."""
+    """What one pair adds to its row: forces, then energy, then the six virials or their trace."""
     pushed = [f * d for d in apart]
     parts = list(pushed) if request.forces else []
     if request.energy or request.per_particle:
         parts.append(u / 2)
-    if request.virial:
+    if request.virial == "trace":
+        parts.append((pushed[0] * apart[0] + pushed[1] * apart[1] + pushed[2] * apart[2]) / 2)
+    elif request.virial:
         parts += [pushed[i] * apart[j] / 2 for i, j in _SIX]
     return parts
 
@@ -205,7 +207,10 @@ def _collected(columns: list[Array], system: System, request: Request) -> Evalua
         if request.energy:
             result["energy"] = per_system(columns[0], system)
         columns = columns[1:]
-    if request.virial:
+    if request.virial == "trace":
+        third = per_system(columns[0], system) / 3
+        result["virial"] = third[:, None, None] * jnp.eye(3, dtype=third.dtype)[None]
+    elif request.virial:
         xx, yy, zz, yz, xz, xy = (per_system(column, system) for column in columns)
         rows = ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))
         result["virial"] = jnp.stack([jnp.stack(row, axis=-1) for row in rows], axis=-2)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
@@ -97,11 +97,11 @@ def evaluate(
     *,
     energy: bool = True,
     forces: bool = True,
-    virial: bool = False,
+    virial: bool | Literal["trace"] = False,
     per_particle: bool = False,
     finite: bool = True,
 ) -> Evaluation:
-    """What the potential gives for every system.
+    """What the potential gives for every system; of the virial all, or only the trace.
 
     ``neighbors`` must be up to date (`NeighborList.updated`) and made for a cutoff of at least
     ``potential.reach``. Checks (a list too short, energies that are not finite, species without

@@ -1,5 +1,6 @@
 """Molecular dynamics: one method a file, each a step made of parts."""
 
+from instar.dynamics.md.blocks import begin_blocks, simulate_blocks
 from instar.dynamics.md.brownian import brownian
 from instar.dynamics.md.cell_rescaling import CellRescaling, cell_rescaling
 from instar.dynamics.md.containment import Explosion, explosions
@@ -34,6 +35,7 @@ __all__ = [
     "Systems",
     "Thermo",
     "VelocityRescaling",
+    "begin_blocks",
     "brownian",
     "cell_rescaling",
     "draw_velocities",
@@ -43,6 +45,7 @@ __all__ = [
     "nose_hoover",
     "nve",
     "simulate",
+    "simulate_blocks",
     "start",
     "step_of",
     "thermo",

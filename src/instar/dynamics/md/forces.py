@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
@@ -25,17 +25,23 @@ _FARTHEST = 2.0**27
 
 @dataclass
 class Forces(Part):
-    """F(r); every ``virial_every`` steps with energy and virial (0: never)."""
+    """F(r); every ``virial_every`` steps with the virial (0: never), or its trace alone.
+
+    With the virial comes the energy, unless it is not asked for.
+    """
 
     virial_every: int = field(static=True, default=0)
+    trace: bool = field(static=True, default=False)
+    energy: bool = field(static=True, default=True)
 
     def __call__(self, key: Array, state: State, /) -> State:
-        if self.virial_every <= 1:
-            return with_forces(state, virial=self.virial_every == 1)
+        wanted = "trace" if self.trace else True
         state, there = _located(state)
+        if self.virial_every <= 1:
+            return _evaluated(state, there, wanted if self.virial_every else False, self.energy)
 
-        def tables(virial: bool) -> Any:
-            new = _evaluated(state, there, virial)
+        def tables(due: bool) -> Any:
+            new = _evaluated(state, there, wanted if due else False, self.energy)
             return new.particles, new.systems
 
         particles, systems = lax.cond(
@@ -54,7 +60,7 @@ def with_forces(state: State, virial: bool = False) -> State:
 
     Checks are runtime checks: wrap the caller.
     """
-    return _evaluated(*_located(state), virial)
+    return _evaluated(*_located(state), virial, energy=True)
 
 
 _COMPUTED = jax.jit(as_result_function(lambda state: with_forces(state, virial=True)))
@@ -74,14 +80,14 @@ def _located(state: State) -> tuple[State, State]:
     return NEIGHBORS.set(state, neighbors), NEIGHBORS.set(there, neighbors)
 
 
-def _evaluated(state: State, there: State, virial: bool) -> State:
-    """The state with forces; energy and virial on request. Lost particles have forces of NaN."""
+def _evaluated(state: State, there: State, virial: bool | Literal["trace"], energy: bool) -> State:
+    """The state with forces; virial on request, energy with it. Lost atoms: forces of NaN."""
     found = evaluate(
         there.potential,
         there.particles,
         there.systems,
         there.neighbors,
-        energy=virial,
+        energy=bool(virial) and energy,
         virial=virial,
         finite=False,
     )
@@ -90,7 +96,9 @@ def _evaluated(state: State, there: State, virial: bool) -> State:
     lost = state.system.there[:, None] & ~jnp.isfinite(data.positions)
     forces = jnp.where(lost, jnp.nan, jnp.where(data.fixed[:, None], 0, found.forces))
     state = state.with_particles(forces=without_net_force(forces, state))
-    return state.with_systems(energy=found.energy, virial=found.virial) if virial else state
+    if virial:
+        state = state.with_systems(virial=found.virial)
+    return state.with_systems(energy=found.energy) if virial and energy else state
 
 
 def _searchable(state: State) -> State:

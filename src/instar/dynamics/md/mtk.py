@@ -77,7 +77,7 @@ def mtk(
     chain = ChainOnCell(half, piston)
     opening, closing = (Push(scaled(half, every), piston, at_end) for at_end in (False, True))
     kick, drift = KickInCell(half, piston), DriftInCell(time_step, piston)
-    forces = Forces(virial_every=every)
+    forces = Forces(every, trace=coupling == "isotropic", energy=False)
     return step_of(chain, bath, opening, kick, drift, forces, kick, closing, bath, chain)
 
 

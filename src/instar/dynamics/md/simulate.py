@@ -16,7 +16,7 @@ from instar.dynamics.md.containment import explosions
 from instar.dynamics.md.part import Part
 from instar.dynamics.md.state import State
 
-__all__ = ["ExplosionWarning", "Observing", "simulate"]
+__all__ = ["ExplosionWarning", "Observing", "advanced", "observing", "simulate", "warn_of"]
 
 
 class ExplosionWarning(UserWarning):
@@ -80,14 +80,36 @@ def simulate(
     with an `ExplosionWarning`.
     """
     if observers is not None:
-        if every < 1:
-            raise ValueError(f"Observers look every 1 steps or more, not every {every}.")
-        state = dataclasses.replace(state, observed=Watch(dict(observers), every))
-    before = {explosion.system for explosion in explosions(state)}
+        state = observing(state, observers, every)
+    before = frozenset(explosion.system for explosion in explosions(state))
+    state = advanced(method, state, steps, seed, on_repair)
+    warn_of(state, before)
+    return state
+
+
+def observing(state: State, observers: Mapping[str, Any], every: int) -> State:
+    """The state with observers that look every few steps."""
+    if every < 1:
+        raise ValueError(f"Observers look every 1 steps or more, not every {every}.")
+    return dataclasses.replace(state, observed=Watch(dict(observers), every))
+
+
+def advanced(
+    method: Part,
+    state: State,
+    steps: int,
+    seed: int,
+    on_repair: Callable[[Repair], None] | None = None,
+) -> State:
+    """The state after that many more steps; nothing is said about explosions."""
     step = method if state.observed is None else Observing(method)
     key = jax.random.key(seed)
-    state = advance(step, key, state, steps, start=int(state.step), on_repair=on_repair)
+    return advance(step, key, state, steps, start=int(state.step), on_repair=on_repair)
+
+
+def warn_of(state: State, known: frozenset[int], first: int = 0) -> None:
+    """Warn of systems that have exploded and are not known to; the first has that number."""
     for explosion in explosions(state):
-        if explosion.system not in before:
-            warnings.warn(str(explosion), ExplosionWarning, stacklevel=2)
-    return state
+        if explosion.system not in known:
+            numbered = explosion._replace(system=first + explosion.system)
+            warnings.warn(str(numbered), ExplosionWarning, stacklevel=3)

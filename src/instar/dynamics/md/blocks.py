@@ -1,0 +1,148 @@
+"""`simulate_blocks`: many systems, a few at a time through all steps.
+
+A block is a state of a few systems. What its step needs stays in a processor's cache, its neighbors
+are listed anew only when one of its own particles has moved too far, and devices share no work:
+each takes its blocks one after the other. Trajectories are those of one large state, up to
+rounding, since every system draws from its own stream.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import jax
+import numpy as np
+
+from instar.core.propagator import Repair
+from instar.dynamics.md.containment import explosions
+from instar.dynamics.md.part import Part
+from instar.dynamics.md.simulate import advanced, observing, warn_of
+from instar.dynamics.md.state import NEIGHBORS, State
+from instar.neighbors import Sizes
+
+__all__ = ["begin_blocks", "simulate_blocks"]
+
+
+def begin_blocks(method: Part, blocks: Sequence[State]) -> list[State]:
+    """Every block with what the method needs."""
+    methods = _of_blocks(method, blocks)
+    return [one.begin(block) for one, block in zip(methods, blocks, strict=True)]
+
+
+def simulate_blocks(
+    method: Part,
+    blocks: Sequence[State],
+    steps: int,
+    *,
+    seed: int = 0,
+    observers: Callable[[State], Mapping[str, Any]] | None = None,
+    every: int = 1,
+    devices: Sequence[Any] | None = None,
+    on_repair: Callable[[int, Repair], None] | None = None,
+) -> list[State]:
+    """Every block after that many more steps, as `simulate` does it for one state.
+
+    Knobs of the method are one number for all systems, or one each, counted through all blocks.
+    ``observers`` makes those of a block; ``on_repair`` is told the number of the block as well.
+    Blocks of one shape share a compiled program, and the room of their neighbor lists. Their
+    systems must have different streams (``start(..., streams=...)``).
+    """
+    _check_streams(blocks)
+    methods = _of_blocks(method, blocks)
+    if observers is not None:
+        blocks = [observing(block, observers(block), every) for block in blocks]
+    before = [frozenset(explosion.system for explosion in explosions(b)) for b in blocks]
+    devices = jax.local_devices() if devices is None else list(devices)
+    common, failed = _Room(), threading.Event()
+    for block in blocks:
+        common.noted(block)
+
+    def one(number: int, device: Any) -> State:
+        told = None if on_repair is None else _numbered(on_repair, number)
+        with jax.enable_x64(blocks[number].dtype == np.float64):
+            block = jax.device_put(common.given(blocks[number]), device)
+            return advanced(methods[number], block, steps, seed, told)
+
+    def of_device(place: int) -> dict[int, State]:
+        done: dict[int, State] = {}
+        for number in range(place, len(blocks), len(devices)):
+            if failed.is_set():
+                break
+            try:
+                done[number] = one(number, devices[place])
+            except BaseException:
+                failed.set()
+                raise
+            common.noted(done[number])
+        return done
+
+    with ThreadPoolExecutor(len(devices)) as pool:
+        parts = [pool.submit(of_device, place) for place in range(len(devices))]
+    done = {number: block for part in parts for number, block in part.result().items()}
+    first = 0
+    for number, known in enumerate(before):
+        warn_of(done[number], known, first)
+        first += len(done[number].systems)
+    return [done[number] for number in range(len(blocks))]
+
+
+def _numbered(tell: Callable[[int, Repair], None], number: int) -> Callable[[Repair], None]:
+    return lambda repair: tell(number, repair)
+
+
+def _check_streams(blocks: Sequence[State]) -> None:
+    streams = np.concatenate([np.asarray(b.systems.data.stream) for b in blocks] or [[]])
+    if len(np.unique(streams)) < len(streams):
+        raise ValueError(
+            "Two systems of these blocks have the same stream, so they would draw the same "
+            "numbers.\nGive each block streams of its own: start(..., streams=range(first, last))."
+        )
+
+
+def _of_blocks(method: Part, blocks: Sequence[State]) -> list[Part]:
+    """The method for each block: knobs that have one number a system are cut."""
+    total = sum(len(block.systems) for block in blocks)
+    methods, first = [], 0
+    for block in blocks:
+        last = first + len(block.systems)
+
+        def cut(knob: Any, first: int = first, last: int = last) -> Any:
+            return knob[first:last] if np.shape(knob)[:1] == (total,) else knob
+
+        methods.append(jax.tree.map(cut, method))
+        first = last
+    return methods
+
+
+class _Room:
+    """The most room that a neighbor list of any block has needed: what one grew, all have."""
+
+    def __init__(self) -> None:
+        self._most: Sizes | None = None
+        self._lock = threading.Lock()
+
+    def noted(self, block: State) -> None:
+        """Learn from a block."""
+        if block.neighbors is None:
+            return
+        here = block.neighbors.sizes
+        with self._lock:
+            self._most = here if self._most is None else self._larger(here, self._most)
+
+    def given(self, block: State) -> State:
+        """The block with that room; how it divides space stays its own."""
+        if block.neighbors is None or self._most is None:
+            return block
+        with self._lock:
+            most = dataclasses.asdict(self._larger(block.neighbors.sizes, self._most))
+        return NEIGHBORS.set(block, block.neighbors.resized(**most))
+
+    @staticmethod
+    def _larger(here: Sizes, there: Sizes) -> Sizes:
+        names = ("images", "neighbors", "words")
+        most = {name: max(getattr(here, name), getattr(there, name)) for name in names}
+        return dataclasses.replace(here, **most)
