@@ -1,6 +1,7 @@
 """Every code block and every command of the README, the handbook and CONTRIBUTING."""
 
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -9,6 +10,10 @@ from pathlib import Path
 import jax
 import pytest
 import walkthrough
+import yaml
+
+from instar.app.cli import main
+from instar.app.config import load
 
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
 
@@ -42,11 +47,16 @@ def test_a_page_that_says_something_else_is_found(tmp_path):
         walkthrough.check(page)
 
 
-def commands() -> list[str]:
+def commands_in_order() -> list[str]:
     text = "\n".join(page.read_text() for page in TEXTS)
     blocks = re.findall(r"^```sh\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    return [line for block in blocks for line in block.splitlines()]
+
+
+def commands() -> list[str]:
+    text = "\n".join(page.read_text() for page in TEXTS)
     inline = re.findall(r"`((?:PYTHON=\S+ )?make [\w./-]+)`", text)
-    return sorted({line for block in blocks for line in block.splitlines()} | set(inline))
+    return sorted({*commands_in_order(), *inline})
 
 
 def test_there_are_commands_to_check():
@@ -57,6 +67,21 @@ def test_there_are_commands_to_check():
 def test_make_knows_every_target_that_is_named(command):
     target = command.split("make ")[1]
     subprocess.run(["make", "-n", target], cwd=ROOT, check=True, capture_output=True)
+
+
+def test_commands_of_instar_do_what_they_say(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    lines = [line for line in commands_in_order() if line.startswith("instar ")]
+    assert len(lines) >= 5
+    for line in lines:
+        assert main(shlex.split(line)[1:]) == 0, capsys.readouterr().err
+
+
+def test_the_configuration_on_the_page_is_right():
+    text = (ROOT / "docs" / "handbook" / "runs.md").read_text()
+    found = re.search(r"^```yaml\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    assert found
+    assert len(load(yaml.safe_load(found[1])).structures) == 5
 
 
 def test_make_demo_runs_the_walkthrough():

@@ -34,7 +34,7 @@ PUBLIC_NAMES = {
     "instar.statefunc.memhint": """MemHint SampleMeta itemsize_of output_elems_per_sample
         output_bytes_per_sample default_leaf_hint broadcast_extra_bytes_for_children
         default_op_hint inflate_for_grad""",
-    "instar": "single_point calculator ase_potential read_topology evaluate",
+    "instar": "single_point calculator ase_potential read_topology evaluate run resume",
     "instar.memory": """calibrate plan Plan Budget find_budget Footprint evaluate run plan_work Work
         Programs HighWater MemoryPlanError OutOfMemoryError BudgetError FrameError""",
     "instar.geometry": "Cell Rotation System per_system",
@@ -50,8 +50,10 @@ PUBLIC_NAMES = {
         velocity_autocorrelation diffusion green_kubo kinetic_energy temperature pressure
         pressure_tensor molecular_pressure_tensor""",
     "instar.dynamics.md": """nve langevin velocity_rescaling nose_hoover cell_rescaling mtk brownian
-        start simulate thermo draw_velocities explosions Ramp step_of Part Kick Drift Forces
-        State""",
+        start simulate simulate_blocks begin_blocks thermo draw_velocities explosions Ramp step_of
+        Part Kick Drift Forces State""",
+    "instar.storage": """Recording Column open_recording Background write_checkpoint
+        read_checkpoint newest_checkpoint write_atomically StorageError""",
     "instar.statefunc": """Edges Sample StateFunction coordinates velocities constant monomials
         gaussians bessel fourier function pair_sum add multiply concatenate einsum
         linear_combination derivative""",

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from instar.app.ase_potential import ase_potential
     from instar.app.calculator import calculator
     from instar.app.evaluate import evaluate
+    from instar.app.run import resume, run
     from instar.app.single_point import single_point
     from instar.app.topology import read_topology
 
@@ -24,6 +25,8 @@ _DOORS = {
     "calculator": "instar.app.calculator",
     "evaluate": "instar.app.evaluate",
     "read_topology": "instar.app.topology",
+    "resume": "instar.app.run",
+    "run": "instar.app.run",
     "single_point": "instar.app.single_point",
 }
 """Public doors, loaded when they are first used: what they need takes time to import."""
@@ -51,6 +54,8 @@ __all__ = [
     "field",
     "lens",
     "read_topology",
+    "resume",
+    "run",
     "single_point",
     "view",
 ]

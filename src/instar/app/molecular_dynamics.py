@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from ase import Atoms
 from ase.constraints import FixAtoms
@@ -16,7 +17,7 @@ from instar.app.potentials import Built, build
 from instar.app.structures import StructureError
 from instar.dynamics.md import State, draw_velocities, start
 
-__all__ = ["md_blocks", "md_state"]
+__all__ = ["md_blocks", "md_state", "state_of"]
 
 
 def md_state(
@@ -37,7 +38,7 @@ def md_state(
     constraints of ASE are refused). ``options`` go to `instar.dynamics.md.start`.
     """
     given = [structures] if isinstance(structures, Atoms) else list(structures)
-    return _state(given, build(potential), temperature, seed, skin, precision, None, options)
+    return state_of(given, build(potential), temperature, seed, skin, precision, options)
 
 
 def md_blocks(
@@ -62,15 +63,15 @@ def md_blocks(
     rows = max((sum(len(given[n]) for n in block) for block in blocks), default=0)
     hot = None if temperature is None else np.broadcast_to(temperature, len(given))
     return [
-        _state(
+        state_of(
             [given[n] for n in block],
             built,
             None if hot is None else hot[list(block)],
             seed,
             skin,
             precision,
-            rows,
             {"streams": np.array(block), **options},
+            rows,
         )
         for block in blocks
     ]
@@ -86,16 +87,20 @@ def _cut(sizes: Sequence[int], atoms: int) -> list[range]:
     return [range(a, b) for a, b in itertools.pairwise(bounds)]
 
 
-def _state(
+def state_of(
     given: list[Atoms],
     built: Built,
     temperature: Any,
     seed: int,
     skin: Any,
     precision: str,
-    rows: int | None,
     options: dict[str, Any],
+    rows: int | None = None,
 ) -> State:
+    """As `md_state`, from a potential that is validated already; particles in that many rows.
+
+    A temperature may be None for some of the structures: they keep their velocities.
+    """
     if precision == "float64" and not jax.config.read("jax_enable_x64"):
         raise ValueError("Double precision must be on: with jax.enable_x64(True): ...")
     point = tabled(given, built, precision, rows=rows)
@@ -117,7 +122,14 @@ def _state(
     )
     if temperature is None:
         return state
-    return draw_velocities(jax.random.fold_in(jax.random.key(seed), 2**32 - 1), state, temperature)
+    key = jax.random.fold_in(jax.random.key(seed), 2**32 - 1)
+    own = np.array([t is None for t in np.ravel(np.asarray(temperature, object))])
+    if not own.any():
+        return draw_velocities(key, state, temperature)
+    drawn = draw_velocities(key, state, [0.0 if t is None else t for t in temperature])
+    own = state.of_particles(jnp.asarray(own))[:, None]
+    kept = jnp.where(own, state.particles.data.velocities, drawn.particles.data.velocities)
+    return drawn.with_particles(velocities=kept)
 
 
 def _fixed(number: int, atoms: Atoms) -> np.ndarray:

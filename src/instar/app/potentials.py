@@ -12,7 +12,7 @@ import numpy as np
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from instar.app.models.ase import AseConfig
-from instar.app.models.base import ConfigurationError
+from instar.app.models.base import ConfigurationError, shown
 from instar.app.models.bonded import (
     CosineAngleConfig,
     HarmonicAngleConfig,
@@ -37,7 +37,7 @@ from instar.app.models.pair import (
 from instar.app.structures import Batch
 from instar.potentials import Potential, Sum
 
-__all__ = ["Built", "ConfigurationError", "build"]
+__all__ = ["Built", "ConfigurationError", "build", "nearest"]
 
 PotentialConfig = Annotated[
     LennardJonesConfig
@@ -135,28 +135,26 @@ def _validated(entries: list[Any]) -> list[Any]:
         return _ADAPTER.validate_python(entries)
     except ValidationError as error:
         problems = [_problem(problem, entries) for problem in error.errors()]
-        raise ConfigurationError("\n".join(problems)) from None
+        lines = [f"{shown(place)}: {message}" for place, message in problems]
+        raise ConfigurationError("\n".join(lines), problems) from None
 
 
-def _problem(problem: Any, entries: list[Any]) -> str:
+def _problem(problem: Any, entries: list[Any]) -> tuple[tuple[Any, ...], str]:
     """One mistake: where it is, what it is, and the nearest name that would have been right."""
     number, *rest = problem["loc"]
     entry = entries[number]
     kind = entry.get("type") if isinstance(entry, Mapping) else None
     rest = [part for part in rest if part != kind]
-    place = f"potential[{number}]" + "".join(
-        f"[{part}]" if isinstance(part, int) else f".{part}" for part in rest
-    )
     message = problem["msg"].removeprefix("Value error, ")
     if problem["type"] == "extra_forbidden":
-        message = f"unknown key{_nearest(str(rest[-1]), _keys(kind, rest))}"
+        message = f"unknown key{nearest(str(rest[-1]), _keys(kind, rest))}"
     elif problem["type"] == "missing":
         message = "is missing"
     elif problem["type"] == "union_tag_invalid":
-        message = f"there is no type {kind!r}{_nearest(str(kind), _types())}"
+        message = f"there is no type {kind!r}{nearest(str(kind), _types())}"
     elif problem["type"] == "union_tag_not_found":
         message = f"has no type; types are {', '.join(_types())}"
-    return f"{place}: {message}"
+    return ("potential", number, *rest), message
 
 
 def _models() -> dict[str, type[BaseModel]]:
@@ -179,6 +177,7 @@ def _keys(kind: Any, rest: list[Any]) -> list[str]:
     return list(getattr(known, "model_fields", ()))
 
 
-def _nearest(name: str, known: list[str]) -> str:
+def nearest(name: str, known: list[str]) -> str:
+    """The known name that was probably meant, or all of them."""
     close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
     return f"; did you mean {close[0]!r}?" if close else f"; known are {', '.join(known)}"

@@ -70,6 +70,12 @@ _NAMES: dict[Dimension, str] = {
     _ENERGY: "an energy, such as eV",
     _LENGTH: "a length, such as angstrom",
     _CHARGES: "a charge, such as e",
+    _DURATION: "a time, such as fs",
+    (0, 0, -1, 0, 0, 0): "an inverse time, such as 1/ps",
+    _TEMPERATURE: "a temperature, such as K",
+    _PRESSURE: "a pressure, such as bar",
+    (-1, 3, 0, 0, 0, 0): "an inverse pressure, such as 1/bar",
+    (1, -5, 2, 0, 0, 0): "a density, such as g/cm^3",
     (0, -1, 0, 0, 0, 0): "an inverse length, such as 1/angstrom",
     (1, 6, 0, 0, 0, 0): "an energy times a length to the sixth, such as eV angstrom^6",
     (1, -2, 0, 0, 0, 0): "a stiffness, such as eV/angstrom^2",
@@ -87,28 +93,29 @@ class UnitError(ValueError):
     """A quantity that can't be read, or is of another kind than is needed."""
 
 
-def quantity(value: Any, dimension: Dimension) -> float:
+def quantity(value: Any, dimension: Dimension, unit: str | None = None) -> float:
     """A number, or text such as "8.5 angstrom", as a number in the units used inside.
 
-    A bare number is taken to be in those units. Where an energy is needed a temperature T stands
-    for k_B·T.
+    A bare number is taken to be in ``unit``, or in those units. Where an energy is needed a
+    temperature T stands for k_B·T.
     """
     if isinstance(value, bool) or not isinstance(value, numbers.Real | str):
         raise UnitError(f"{value!r} is no quantity; write a number, or a number with a unit.")
     try:
-        return _finite(_number(value, dimension), value)
+        return _finite(_number(value, dimension, unit), value)
     except OverflowError:
         raise UnitError(f"{value!r} is not a finite number.") from None
 
 
-def _number(value: Any, dimension: Dimension) -> float:
+def _number(value: Any, dimension: Dimension, default: str | None) -> float:
+    size = 1.0 if default is None else parse_unit(default)[0]
     if not isinstance(value, str):
-        return float(value)
+        return float(value) * size
     match = _NUMBER.fullmatch(value)
     if match is None:
         raise UnitError(f"{value!r} is no quantity; write a number, then a unit: '8.5 angstrom'.")
     number, unit = float(match[1]), match[2].strip()
-    factor, found = parse_unit(unit) if unit else (1.0, dimension)
+    factor, found = parse_unit(unit) if unit else (size, dimension)
     if found == _TEMPERATURE and dimension == _ENERGY:
         factor, found = factor * BOLTZMANN, _ENERGY
     if found != dimension:

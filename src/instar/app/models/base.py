@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
@@ -11,26 +12,46 @@ from instar.app.units import Dimension, quantity
 __all__ = [
     "Angle",
     "Charge",
+    "Compressibility",
     "ConfigurationError",
+    "Density",
     "Dispersion",
+    "Duration",
     "Energy",
     "Force",
     "InverseLength",
     "Length",
     "Number",
     "Positive",
+    "Pressure",
+    "Rate",
     "Stiffness",
     "Strict",
+    "Temperature",
     "TorsionStiffness",
+    "shown",
 ]
 
 
 class ConfigurationError(ValueError):
-    """A configuration with mistakes: all of them, each with its place and what to do."""
+    """A configuration with mistakes: all of them, each with its place and what to do.
+
+    ``problems`` lists places and messages one by one, where they are known.
+    """
+
+    def __init__(self, message: str, problems: Sequence[tuple[tuple[Any, ...], str]] = ()) -> None:
+        super().__init__(message)
+        self.problems = tuple(problems)
 
 
-def _of(dimension: Dimension) -> Any:
-    return BeforeValidator(lambda value: quantity(value, dimension))
+def shown(place: Sequence[Any]) -> str:
+    """A place as text: systems[0].structure."""
+    text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place)
+    return text.removeprefix(".")
+
+
+def _of(dimension: Dimension, unit: str | None = None) -> Any:
+    return BeforeValidator(lambda value: quantity(value, dimension, unit))
 
 
 Energy = Annotated[float, _of((1, 0, 0, 0, 0, 0))]
@@ -44,6 +65,14 @@ Charge = Annotated[float, _of((0, 0, 0, 1, 0, 0))]
 Angle = Annotated[float, _of((0, 0, 0, 0, 0, 1))]
 TorsionStiffness = Annotated[float, _of((1, 0, 0, 0, 0, -2))]
 Number = Annotated[float, _of((0, 0, 0, 0, 0, 0))]
+
+# With the units that bare numbers have in the files of a run.
+Duration = Annotated[float, _of((0, 0, 1, 0, 0, 0), "fs"), Field(gt=0)]
+Rate = Annotated[float, _of((0, 0, -1, 0, 0, 0), "1/ps"), Field(gt=0)]
+Temperature = Annotated[float, _of((0, 0, 0, 0, 1, 0), "K"), Field(ge=0)]
+Pressure = Annotated[float, _of((1, -3, 0, 0, 0, 0), "bar")]
+Compressibility = Annotated[float, _of((-1, 3, 0, 0, 0, 0), "1/bar"), Field(gt=0)]
+Density = Annotated[float, _of((1, -5, 2, 0, 0, 0), "g/cm^3"), Field(gt=0)]
 
 
 class Strict(BaseModel):

@@ -1,0 +1,245 @@
+"""The configuration of a run, key by key."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
+
+from instar.app.models.base import (
+    Compressibility,
+    Density,
+    Duration,
+    Length,
+    Positive,
+    Pressure,
+    Rate,
+    Strict,
+    Temperature,
+)
+
+__all__ = [
+    "Config",
+    "FileStructure",
+    "LatticeStructure",
+    "MdMethod",
+    "RandomStructure",
+    "StructureConfig",
+    "SystemConfig",
+]
+
+
+def _whole(value: Any) -> Any:
+    """Numbers such as 1e6, which YAML takes for text."""
+    if isinstance(value, str | float) and not isinstance(value, bool):
+        try:
+            number = float(value)
+        except ValueError:
+            return value
+        return int(number) if number.is_integer() else value
+    return value
+
+
+Count = Annotated[int, BeforeValidator(_whole), Field(ge=0, lt=2**32 - 1)]
+AtLeastOne = Annotated[int, BeforeValidator(_whole), Field(ge=1, lt=2**32 - 1)]
+_Times = Annotated[int, BeforeValidator(_whole), Field(ge=1, le=10_000)]
+
+
+def _three(value: Any) -> Any:
+    return [value] * 3 if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+Repeat = Annotated[tuple[_Times, _Times, _Times], BeforeValidator(_three)]
+
+_CLOCK = re.compile(r"\s*(\d+\.?\d*|\.\d+)\s*(s|min|h)\s*")
+_SECONDS = {"s": 1.0, "min": 60.0, "h": 3600.0}
+
+
+def _seconds(value: Any) -> Any:
+    if isinstance(value, str) and (match := _CLOCK.fullmatch(value)):
+        return float(match[1]) * _SECONDS[match[2]]
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return value
+    raise ValueError(f"{value!r} is no time on the clock; write such as '5 min', '30 s', '2 h'.")
+
+
+class LatticeStructure(Strict):
+    """A crystal, cut from an infinite one."""
+
+    lattice: Literal["sc", "fcc", "bcc", "diamond"]
+    species: str
+    repeat: Repeat = (1, 1, 1)
+    density: Density | None = None
+    a: Positive | None = None
+
+    @property
+    def needs_density(self) -> bool:
+        """Whether only a density is missing."""
+        return self.a is None and self.density is None
+
+
+class FileStructure(Strict):
+    """A structure from a file of any format that ASE reads."""
+
+    file: str
+    frame: int = -1
+    repeat: Repeat = (1, 1, 1)
+
+    @property
+    def needs_density(self) -> bool:
+        """A file says where its atoms are."""
+        return False
+
+
+class RandomStructure(Strict):
+    """Atoms at random places of a cube, none closer to another than a distance."""
+
+    random: dict[str, AtLeastOne]
+    density: Density | None = None
+    distance: Annotated[Length, Field(ge=0)] = 2.5
+
+    @property
+    def needs_density(self) -> bool:
+        """Whether only a density is missing."""
+        return self.density is None
+
+
+def _kind(value: Any) -> str | None:
+    keys = value if isinstance(value, dict) else vars(value) if hasattr(value, "__dict__") else ()
+    return next((key for key in ("lattice", "file", "random") if key in keys), None)
+
+
+StructureConfig = Annotated[
+    Annotated[LatticeStructure, Tag("lattice")]
+    | Annotated[FileStructure, Tag("file")]
+    | Annotated[RandomStructure, Tag("random")],
+    Discriminator(
+        _kind,
+        custom_error_type="no_structure",
+        custom_error_message="a structure has one of the keys lattice, file, random",
+    ),
+]
+
+
+class Sweep(Strict):
+    """Values to go through; with several keys, all combinations."""
+
+    temperature: Annotated[list[Temperature], Field(min_length=1)] | None = None
+    pressure: Annotated[list[Pressure], Field(min_length=1)] | None = None
+    density: Annotated[list[Density], Field(min_length=1)] | None = None
+    repeat: Annotated[list[Repeat], Field(min_length=1)] | None = None
+
+    @model_validator(mode="after")
+    def _something(self) -> Sweep:
+        if not self.model_fields_set:
+            raise ValueError(
+                "a sweep goes through values of temperature, pressure, density, repeat"
+            )
+        return self
+
+
+class SystemConfig(Strict):
+    """One system, or with a sweep as many as it has combinations."""
+
+    structure: StructureConfig
+    temperature: Temperature | None = None
+    pressure: Pressure | None = None
+    sweep: Sweep | None = None
+
+    @model_validator(mode="after")
+    def _consistent(self) -> SystemConfig:
+        swept = self.sweep.model_fields_set if self.sweep else set()
+        for key in sorted(swept & {"temperature", "pressure"}):
+            if getattr(self, key) is not None:
+                raise ValueError(f"{key} is given, and swept as well; one of the two is enough")
+        known = type(self.structure).model_fields
+        for key in sorted(swept & {"density", "repeat"}):
+            if key not in known or key in self.structure.model_fields_set:
+                raise ValueError(f"a sweep can't set {key} of this structure: it has one already")
+        if getattr(self.structure, "a", None) is not None and (
+            "density" in swept or getattr(self.structure, "density", None) is not None
+        ):
+            raise ValueError("a lattice has a density or a lattice constant a, not both")
+        if self.structure.needs_density and "density" not in swept:
+            raise ValueError("the structure needs a density (or a lattice its constant a)")
+        return self
+
+
+class MdMethod(Strict):
+    """Molecular dynamics."""
+
+    type: Literal["md"]
+    ensemble: Literal["nve", "nvt", "npt"]
+    time_step: Duration
+    thermostat: Literal["langevin", "velocity_rescaling", "nose_hoover", "brownian"] | None = None
+    barostat: Literal["cell_rescaling", "mtk"] | None = None
+    friction: Rate | None = None
+    time_constant: Duration | None = None
+    pressure_time_constant: Duration | None = None
+    compressibility: Compressibility | None = None
+    coupling: Literal["isotropic", "anisotropic", "full"] = "isotropic"
+    skin: Annotated[Length, Field(ge=0)] = 1.0
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> MdMethod:
+        wrong = sorted(
+            self.model_fields_set - {"type", "ensemble", "time_step", "skin"} - self._used()
+        )
+        if wrong:
+            raise ValueError(f"{', '.join(wrong)} has no meaning for {self._name()}")
+        if self.ensemble == "nvt" and self.thermostat is None:
+            raise ValueError("nvt needs a thermostat: langevin, velocity_rescaling, nose_hoover")
+        if self.ensemble == "npt" and self.barostat is None:
+            raise ValueError("npt needs a barostat: cell_rescaling, mtk")
+        return self
+
+    def _name(self) -> str:
+        parts = (self.ensemble, self.thermostat, self.barostat)
+        return " with ".join(part for part in parts if part)
+
+    def _used(self) -> set[str]:
+        if self.ensemble == "nve":
+            return set()
+        if self.ensemble == "nvt":
+            slow = self.thermostat in ("langevin", "brownian")
+            return {"thermostat", "friction" if slow else "time_constant"}
+        used = {"barostat", "time_constant", "pressure_time_constant", "coupling"}
+        return used | {"compressibility"} if self.barostat == "cell_rescaling" else used
+
+
+class RunConfig(Strict):
+    """How long."""
+
+    steps: AtLeastOne
+    equilibration: Count = 0
+
+
+class OutputConfig(Strict):
+    """Where to, and how often."""
+
+    directory: str | None = None
+    trajectory_every: Count = 100
+    thermo_every: AtLeastOne = 20
+    checkpoint_every: Annotated[float, BeforeValidator(_seconds), Field(gt=0)] = 300.0
+    velocities: bool = False
+
+
+class MemoryConfig(Strict):
+    """How much memory a run may take."""
+
+    budget: str | int | None = None
+
+
+class Config(Strict):
+    """All of it."""
+
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
+    precision: Literal["float64", "float32"] = "float64"
+    title: str = ""
+    systems: Annotated[list[SystemConfig], Field(min_length=1)]
+    potential: Any
+    method: MdMethod
+    run: RunConfig
+    output: OutputConfig = OutputConfig()
+    memory: MemoryConfig = MemoryConfig()

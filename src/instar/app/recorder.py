@@ -1,0 +1,161 @@
+"""`Recorded`: a step that notes, inside the compiled program, what is to be written down."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array, lax
+
+from instar.app.units import parse_unit
+from instar.core.utils.jax import dataclass, field
+from instar.dynamics import md
+
+__all__ = ["THERMO", "Notes", "Recorded"]
+
+THERMO = {
+    "temperature": "K",
+    "potential": "eV",
+    "kinetic": "eV",
+    "total": "eV",
+    "conserved": "eV",
+    "pressure": "bar",
+    "volume": "angstrom^3",
+    "density": "g/cm^3",
+}
+"""Columns of the thermo table and their units."""
+
+_BAR, _GRAM_PER_CM3 = parse_unit("bar")[0], parse_unit("g/cm^3")[0]
+
+
+@dataclass
+class Notes:
+    """Rows that wait to be read by the host; a count says how many there are."""
+
+    thermo: dict[str, Array]  # (room, systems)
+    thermo_steps: Array  # (room,)
+    thermo_count: Array
+    frames: dict[str, Array]  # positions, cell and, if wanted, velocities: (room, ...)
+    frame_steps: Array  # (room,)
+    frame_count: Array
+
+    @staticmethod
+    def empty(state: md.State, thermo_room: int, frame_room: int, velocities: bool) -> Notes:
+        """Room for so many rows."""
+        systems, particles = len(state.systems), len(state.particles)
+        frames = {
+            "positions": jnp.zeros((frame_room, particles, 3), jnp.float32),
+            "cell": jnp.zeros((frame_room, systems, 3, 3), state.dtype),
+        }
+        if velocities:
+            frames["velocities"] = jnp.zeros_like(frames["positions"])
+        return Notes(
+            thermo={name: jnp.zeros((thermo_room, systems), state.dtype) for name in THERMO},
+            thermo_steps=jnp.zeros(thermo_room, jnp.uint32),
+            thermo_count=jnp.zeros((), jnp.int32),
+            frames=frames,
+            frame_steps=jnp.zeros(frame_room, jnp.uint32),
+            frame_count=jnp.zeros((), jnp.int32),
+        )
+
+    def erased(self) -> Notes:
+        """Nothing noted, the room as it is."""
+        none = jnp.zeros((), jnp.int32)
+        return dataclasses.replace(self, thermo_count=none, frame_count=none)
+
+    def read(self) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+        """Rows of thermo and of frames, on the host."""
+        rows, frames = int(self.thermo_count), int(self.frame_count)
+        steps = {"step": np.asarray(self.thermo_steps[:rows], np.int64)}
+        frame_steps = {"step": np.asarray(self.frame_steps[:frames], np.int64)}
+        read = jax.device_get((self.thermo, self.frames))
+        return (
+            steps | {name: values[:rows] for name, values in read[0].items()},
+            frame_steps | {name: values[:frames] for name, values in read[1].items()},
+        )
+
+
+@dataclass
+class Recorded(md.Part):
+    """A step; then a row of thermo and a frame, each every few steps counted from ``origin``.
+
+    Frames are noted only after ``origin``, the end of the equilibration. ``frame_every`` 0: never.
+    """
+
+    step: md.Part
+    origin: Any
+    thermo_every: int = field(static=True)
+    frame_every: int = field(static=True)
+
+    def __call__(self, key: Array, state: md.State, /) -> md.State:
+        """The step, and what is noted after it."""
+        state = self.step(key, state)
+        notes = self._with_frame(state, self._with_thermo(state, state.observed))
+        return dataclasses.replace(state, observed=notes)
+
+    def begin(self, state: md.State) -> md.State:
+        """With what the step needs."""
+        return self.step.begin(state)
+
+    def _due(self, state: md.State, every: int) -> Array:
+        origin = jnp.asarray(self.origin, jnp.uint32)
+        return (state.step + (every - origin % every)) % every == 0
+
+    def _with_thermo(self, state: md.State, notes: Notes) -> Notes:
+        due = self._due(state, self.thermo_every)
+        nothing = jnp.zeros(len(state.systems), state.dtype)
+        row = lax.cond(due, self._row, lambda _: dict.fromkeys(THERMO, nothing), state)
+        place = jnp.where(due, notes.thermo_count, notes.thermo_steps.shape[0])
+        return dataclasses.replace(
+            notes,
+            thermo={name: _put(notes.thermo[name], place, row[name]) for name in THERMO},
+            thermo_steps=_put(notes.thermo_steps, place, state.step),
+            thermo_count=notes.thermo_count + due.astype(jnp.int32),
+        )
+
+    def _row(self, state: md.State) -> dict[str, Array]:
+        found = md.thermo(self.step, state)
+        system = state.system
+        mass = jnp.zeros(len(state.systems), state.dtype)
+        here = jnp.where(system.there, state.particles.data.masses, 0)
+        mass = mass.at[system.system].add(here)
+        return {
+            "temperature": found.temperature,
+            "potential": found.potential,
+            "kinetic": found.kinetic,
+            "total": found.total,
+            "conserved": found.conserved,
+            "pressure": found.pressure / _BAR,
+            "volume": found.volume,
+            "density": mass / found.volume / _GRAM_PER_CM3,
+        }
+
+    def _with_frame(self, state: md.State, notes: Notes) -> Notes:
+        if self.frame_every == 0:
+            return notes
+        due = self._due(state, self.frame_every) & (state.step > self.origin)
+        place = jnp.where(due, notes.frame_count, notes.frame_steps.shape[0])
+        data = state.particles.data
+        columns = {
+            "positions": data.positions,
+            "cell": state.systems.data.cell.vectors,
+            "velocities": data.velocities,
+        }
+        frames = {
+            name: _put(rows, place, columns[name].astype(rows.dtype))
+            for name, rows in notes.frames.items()
+        }
+        return dataclasses.replace(
+            notes,
+            frames=frames,
+            frame_steps=_put(notes.frame_steps, place, state.step),
+            frame_count=notes.frame_count + due.astype(jnp.int32),
+        )
+
+
+def _put(rows: Array, place: Array, new: Array) -> Array:
+    """One row written; none if the place is beyond the end. No row is ever copied elsewhere."""
+    return rows.at[place].set(new, mode="drop")

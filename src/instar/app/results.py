@@ -1,0 +1,121 @@
+"""`Run`: what a run found, read from its folder."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from ase import Atoms
+
+from instar.app.config import Loaded
+from instar.app.directory import RunDirectory
+from instar.app.recorder import THERMO
+from instar.observables import block_average
+from instar.storage import open_recording
+
+__all__ = ["Run", "Trajectory", "summarised"]
+
+
+class Trajectory:
+    """Frames and thermo of a run, system by system; read when asked for."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        with open_recording(path) as file:
+            self._of_particle = file["particles/system"][:]
+            self._numbers = file["particles/numbers"][:]
+            self._periodic = file["systems/periodic"][:]
+            self.steps = file["frames/step"][:]
+            self.times = file["frames/time"][:]
+
+    def __len__(self) -> int:
+        """The number of frames."""
+        return len(self.steps)
+
+    @property
+    def systems(self) -> int:
+        """How many systems there are."""
+        return len(self._periodic)
+
+    def positions(self, system: int) -> np.ndarray:
+        """(frames, atoms, 3) Å, not wrapped into the cell."""
+        return self._column("positions", system)
+
+    def velocities(self, system: int) -> np.ndarray:
+        """(frames, atoms, 3) Å/fs, if they were recorded."""
+        return self._column("velocities", system)
+
+    def cells(self, system: int) -> np.ndarray:
+        """(frames, 3, 3) Å, vectors as rows."""
+        with open_recording(self.path) as file:
+            return file["frames/cell"][:, system]
+
+    def atoms(self, system: int, frame: int = -1) -> Atoms:
+        """One frame as an ASE structure."""
+        rows, frame = self.rows(system), range(len(self))[frame]
+        with open_recording(self.path) as file:
+            positions = file["frames/positions"][frame, rows]
+            cell = file["frames/cell"][frame, system]
+        periodic = self._periodic[system]
+        return Atoms(self._numbers[rows], positions, cell=cell, pbc=periodic)
+
+    @functools.cached_property
+    def thermo(self) -> dict[str, np.ndarray]:
+        """Columns of the thermo table: step, time (fs), and (rows, systems) of each other."""
+        with open_recording(self.path) as file:
+            return {name: file[f"thermo/{name}"][:] for name in ("step", "time", *THERMO)}
+
+    def rows(self, system: int) -> slice:
+        """Which rows of the tables are its atoms."""
+        here = np.flatnonzero(self._of_particle == range(self.systems)[system])
+        return slice(int(here[0]), int(here[-1]) + 1)
+
+    def _column(self, name: str, system: int) -> np.ndarray:
+        with open_recording(self.path) as file:
+            return file[f"frames/{name}"][:, self.rows(system)]
+
+
+class Run:
+    """A run that is done, or has come some way."""
+
+    def __init__(self, directory: RunDirectory | Path | str) -> None:
+        known = isinstance(directory, RunDirectory)
+        self.directory = directory if known else RunDirectory.open(Path(directory))
+
+    @property
+    def path(self) -> Path:
+        """Its folder."""
+        return self.directory.path
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """Averages of the production with standard errors, for each system."""
+        return self.directory.read_json("summary.json") or {}
+
+    @functools.cached_property
+    def trajectory(self) -> Trajectory:
+        """Frames and thermo."""
+        return Trajectory(self.directory.trajectory)
+
+
+def summarised(path: Path, loaded: Loaded) -> dict[str, Any]:
+    """Averages over the production: mean ± standard error by blocking, for each system."""
+    thermo = Trajectory(path).thermo
+    after = thermo["step"] > loaded.config.run.equilibration
+    found: dict[str, Any] = {"rows": int(after.sum()), "systems": []}
+    if found["rows"] == 0:
+        return found
+    averages = {name: block_average(thermo[name][after]) for name in THERMO}
+    for system, atoms in enumerate(loaded.structures):
+        columns = {
+            name: {
+                "mean": float(averages[name].mean[system]),
+                "error": float(averages[name].error[system]),
+                "unit": unit,
+            }
+            for name, unit in THERMO.items()
+        }
+        found["systems"].append({"atoms": len(atoms), **columns})
+    return found

@@ -1,0 +1,27 @@
+"""Arrays on disk: recordings that grow, and checkpoints; explicit schemas, never pickle."""
+
+from instar.storage.background import Background
+from instar.storage.checkpoint import (
+    Checkpoint,
+    CheckpointError,
+    newest_checkpoint,
+    read_checkpoint,
+    write_checkpoint,
+)
+from instar.storage.files import StorageError, write_atomically
+from instar.storage.recording import Column, Recording, RecordingError, open_recording
+
+__all__ = [
+    "Background",
+    "Checkpoint",
+    "CheckpointError",
+    "Column",
+    "Recording",
+    "RecordingError",
+    "StorageError",
+    "newest_checkpoint",
+    "open_recording",
+    "read_checkpoint",
+    "write_atomically",
+    "write_checkpoint",
+]

@@ -1,0 +1,254 @@
+"""`Recording`: rows of numbers that a run gives, in HDF5, safe at any moment.
+
+Rows come in streams (frames, thermo), each with columns of a fixed shape. They are written to a
+segment, a file of its own; `commit` closes it for good, and puts a small main file in place whose
+datasets are views (virtual datasets, with relative paths) of all closed segments as one. So the
+main file can be opened at any moment, also while the run goes on, and a run that is killed loses at
+most the segment that was open, which is after its last checkpoint.
+
+    trajectory.h5             constants, and streams as views of
+    trajectory/00000.h5       closed segments
+    trajectory/00001.h5
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import math
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+
+from instar.storage.files import StorageError, synced, write_atomically
+
+__all__ = ["Column", "Recording", "RecordingError", "open_recording"]
+
+_CHUNK_BYTES = 2**20
+"""About what one chunk holds: compressed and read as one."""
+
+_SEGMENT = re.compile(r"(\d{5})\.h5")
+
+
+class RecordingError(StorageError):
+    """A recording that can't be read, or can't be written."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Column:
+    """The shape of one row of a column, its type on disk, and its unit."""
+
+    shape: tuple[int, ...]
+    dtype: str
+    unit: str = ""
+
+    @property
+    def rows_per_chunk(self) -> int:
+        """Rows that make a chunk of about a megabyte."""
+        row = max(1, math.prod(self.shape) * np.dtype(self.dtype).itemsize)
+        return max(1, min(1024, _CHUNK_BYTES // row))
+
+
+Streams = Mapping[str, Mapping[str, Column]]
+
+
+class Recording:
+    """A recording that is being written.
+
+    ``constants`` (columns by group) and ``about`` are written once, into the main file.
+    ``segments`` says how many of those that are there to keep: all others are removed.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        streams: Streams,
+        constants: Mapping[str, Mapping[str, Any]],
+        about: Mapping[str, str],
+        segments: int = 0,
+    ) -> None:
+        self.path, self.folder = path, path.with_suffix("")
+        self._streams, self._constants, self._about = streams, constants, about
+        self._open: h5py.File | None = None
+        self._pending: dict[str, list[Mapping[str, np.ndarray]]] = {name: [] for name in streams}
+        self.folder.mkdir(exist_ok=True)
+        kept = [self._segment(number) for number in range(segments)]
+        for old in self.folder.iterdir():
+            if old not in kept:
+                old.unlink()
+        self._rows = [_rows_of(segment, streams) for segment in kept]
+        self._write_main()
+
+    @property
+    def segments(self) -> int:
+        """How many segments are closed."""
+        return len(self._rows)
+
+    def append(self, stream: str, rows: Mapping[str, np.ndarray]) -> None:
+        """Add rows to a stream: arrays (rows, ...) for each of its columns."""
+        self._pending[stream].append(rows)
+        held = sum(len(next(iter(block.values()))) for block in self._pending[stream])
+        columns = self._streams[stream].values()
+        if held >= min(column.rows_per_chunk for column in columns):
+            self._flush(stream, whole_chunks=True)
+
+    def commit(self) -> None:
+        """Close the segment, if there is anything in it: from now on its rows stay."""
+        for stream in self._streams:
+            self._flush(stream, whole_chunks=False)
+        if self._open is None:
+            return
+        self._open.close()
+        self._open = None
+        segment = self._segment(self.segments)
+        synced(segment)
+        self._rows.append(_rows_of(segment, self._streams))
+        self._write_main()
+
+    def abandon(self) -> None:
+        """Close without keeping what was not committed."""
+        if self._open is not None:
+            self._open.close()
+            self._open = None
+            self._segment(self.segments).unlink(missing_ok=True)
+
+    def _segment(self, number: int) -> Path:
+        return self.folder / f"{number:05}.h5"
+
+    def _flush(self, stream: str, whole_chunks: bool) -> None:
+        blocks = self._pending[stream]
+        if not blocks:
+            return
+        rows = {name: np.concatenate([b[name] for b in blocks]) for name in blocks[0]}
+        count = len(next(iter(rows.values())))
+        chunk = min(column.rows_per_chunk for column in self._streams[stream].values())
+        written = count // chunk * chunk if whole_chunks else count
+        self._write(stream, {name: values[:written] for name, values in rows.items()}, written)
+        rest = {name: values[written:] for name, values in rows.items()}
+        self._pending[stream] = [rest] if written < count else []
+
+    def _write(self, stream: str, rows: Mapping[str, np.ndarray], count: int) -> None:
+        if self._open is None:
+            self._open = _new_segment(self._segment(self.segments), self._streams)
+        for name in self._streams[stream]:
+            dataset: Any = self._open[f"{stream}/{name}"]
+            before = dataset.shape[0]
+            dataset.resize(before + count, axis=0)
+            dataset[before:] = rows[name]
+
+    def _write_main(self) -> None:
+        write_atomically(self.path, self._main)
+
+    def _main(self, path: Path) -> None:
+        with h5py.File(path, "w") as file:
+            file.attrs.update({"format": "instar recording", "version": 1, **self._about})
+            for group, columns in self._constants.items():
+                for name, values in columns.items():
+                    file.create_dataset(f"{group}/{name}", data=values)
+            for stream, columns in self._streams.items():
+                counts = [rows[stream] for rows in self._rows]
+                for name, column in columns.items():
+                    dataset = self._view(file, f"{stream}/{name}", column, counts)
+                    dataset.attrs["unit"] = column.unit
+
+    def _view(self, file: h5py.File, name: str, column: Column, counts: list[int]) -> h5py.Dataset:
+        """A dataset that shows those of all segments as one; NaN where a segment is missing."""
+        dtype = np.dtype(column.dtype)
+        layout = h5py.VirtualLayout((sum(counts), *column.shape), dtype)
+        first = 0
+        for number, count in enumerate(counts):
+            if count:
+                where = f"{self.folder.name}/{self._segment(number).name}"
+                source = h5py.VirtualSource(where, name, (count, *column.shape), dtype)
+                layout[first : first + count] = source
+            first += count
+        missing = np.nan if dtype.kind == "f" else -1
+        return file.create_virtual_dataset(name, layout, fillvalue=missing)
+
+
+def _new_segment(path: Path, streams: Streams) -> h5py.File:
+    file = h5py.File(path, "w")
+    for stream, columns in streams.items():
+        for name, column in columns.items():
+            file.create_dataset(
+                f"{stream}/{name}",
+                shape=(0, *column.shape),
+                maxshape=(None, *column.shape),
+                chunks=(column.rows_per_chunk, *(max(1, n) for n in column.shape)),
+                dtype=column.dtype,
+                compression="gzip",
+                compression_opts=1,
+                shuffle=True,
+            )
+    return file
+
+
+def _rows_of(segment: Path, streams: Streams) -> dict[str, int]:
+    with _opened(segment) as file:
+        counts = {}
+        for stream, columns in streams.items():
+            lengths = {file[f"{stream}/{name}"].shape[0] for name in columns}
+            if len(lengths) > 1:
+                raise RecordingError(f"{segment} is damaged: columns of {stream} differ in length.")
+            counts[stream] = lengths.pop()
+        return counts
+
+
+@contextlib.contextmanager
+def open_recording(path: Path) -> Any:
+    """The main file of a recording, for reading; all that it shows must be there.
+
+    A file that points to places outside of its own folder is refused.
+    """
+    with _opened(path) as file:
+        if file.attrs.get("format") != "instar recording":
+            raise RecordingError(f"{path} is no recording of instar.")
+        if file.attrs["version"] != 1:
+            raise RecordingError(
+                f"{path} is a recording of version {file.attrs['version']}; this instar reads 1."
+            )
+        _check_links(path, file)
+        yield file
+
+
+def _check_links(path: Path, group: Any) -> None:
+    for name in group:
+        if not isinstance(group.get(name, getlink=True), h5py.HardLink):
+            raise RecordingError(
+                f"{path} has a link at {group.name}/{name}; links are not followed."
+            )
+        item = group[name]
+        if isinstance(item, h5py.Group):
+            _check_links(path, item)
+        elif item.external:
+            raise RecordingError(f"{path} keeps {item.name} in another file; it is not read.")
+        elif item.is_virtual:
+            _check_sources(path, item)
+
+
+def _check_sources(path: Path, dataset: Any) -> None:
+    for source in dataset.virtual_sources():
+        place = Path(source.file_name)
+        if place.is_absolute() or place.parts[:-1] != (path.stem,):
+            raise RecordingError(
+                f"{path} shows {source.file_name}, which is outside of its folder; it is not read."
+            )
+        if not (path.parent / place).is_file():
+            raise RecordingError(
+                f"{path} shows {source.file_name}, which is not there.\n"
+                f"Keep the folder {path.stem} beside the file."
+            )
+
+
+@contextlib.contextmanager
+def _opened(path: Path) -> Any:
+    try:
+        file = h5py.File(path, "r")
+    except OSError as error:
+        raise RecordingError(f"{path} can't be read as HDF5: {error}.") from error
+    with file:
+        yield file
