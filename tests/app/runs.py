@@ -9,6 +9,8 @@ import h5py
 import numpy as np
 import yaml
 
+import instar
+
 ROOT = Path(__file__).parents[2]
 METHODS = {
     "nve": {"ensemble": "nve"},
@@ -51,6 +53,15 @@ def configuration(method="langevin", **changes):
         "output": {"trajectory_every": 10, "thermo_every": 5},
         **changes,
     }
+
+
+def run(config, out, **options):
+    """Without a report, which has tests of its own."""
+    return instar.run(config, out=out, report=False, **options)
+
+
+def resume(folder, **options):
+    return instar.resume(folder, report=False, **options)
 
 
 def written(path, config):

@@ -8,9 +8,8 @@ import h5py
 import MDAnalysis
 import numpy as np
 import pytest
-from app.runs import configuration
+from app.runs import configuration, run
 
-import instar
 from instar.app.cli import main
 from instar.app.results import Run
 
@@ -26,7 +25,7 @@ def exported(tmp_path_factory):
     """A run with velocities, moved after it was exported."""
     folder = tmp_path_factory.mktemp("export")
     output = {"trajectory_every": 10, "thermo_every": 5, "velocities": True}
-    instar.run(configuration(output=output), out=folder / "run")
+    run(configuration(output=output), out=folder / "run")
     for kind in ("h5md", "extxyz", "csv"):
         assert main(["export", str(folder / "run"), "--to", kind]) == 0
     shutil.move(folder / "run", folder / "moved é")

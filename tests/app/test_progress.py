@@ -1,7 +1,6 @@
 """How a run tells how far it is."""
 
 import io
-from types import SimpleNamespace
 
 import numpy as np
 
@@ -12,7 +11,6 @@ THERMO = {
     "temperature": np.array([[80.0, 120.0]]),
     "total": np.array([[-1.0, -2.0]]),
 }
-STATE = SimpleNamespace(particles=range(20), systems=range(2))
 
 
 class Terminal(io.StringIO):
@@ -23,7 +21,7 @@ class Terminal(io.StringIO):
 def shown(stream):
     with progress_on(stream, time_step=0.2) as progress:
         for step in (5, 10):
-            progress.update(step, 10, "production", THERMO, STATE)
+            progress.update(step, 10, "production", THERMO)
         progress.say("Buffers have grown")
     return progress, stream.getvalue()
 

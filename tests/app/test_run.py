@@ -7,7 +7,16 @@ import time
 
 import numpy as np
 import pytest
-from app.runs import METHODS, assert_same, command, configuration, recorded, written
+from app.runs import (
+    METHODS,
+    assert_same,
+    command,
+    configuration,
+    recorded,
+    resume,
+    run,
+    written,
+)
 from support import raises
 
 import instar
@@ -23,7 +32,7 @@ pytestmark = pytest.mark.usefixtures("quickly_compiled")
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs") / "whole é run"
-    return instar.run(configuration(), out=folder)
+    return run(configuration(), out=folder)
 
 
 def test_a_run_leaves_everything_in_its_folder(finished):
@@ -66,13 +75,13 @@ def test_a_frame_is_a_structure(finished):
 def test_a_second_run_in_the_same_folder_is_refused_and_loses_nothing(finished):
     before = recorded(finished.path)
     with raises(RunDirectoryError, f"There is a run in {finished.path} already."):
-        instar.run(configuration(), out=finished.path)
+        run(configuration(), out=finished.path)
     assert recorded(finished.path).keys() == before.keys()
 
 
 def test_resuming_a_run_that_is_done_changes_nothing(finished):
     before = recorded(finished.path)
-    again = instar.resume(finished.path)
+    again = resume(finished.path)
     for name, values in recorded(again.path).items():
         np.testing.assert_array_equal(values, before[name])
 
@@ -82,13 +91,13 @@ def test_two_processes_do_not_work_in_one_folder(finished):
         RunDirectory.open(finished.path).locked(),
         pytest.raises(RunDirectoryError, match="Another process works in"),
     ):
-        instar.resume(finished.path)
+        resume(finished.path)
 
 
 def test_a_folder_with_other_things_in_it_is_left_alone(tmp_path):
     (tmp_path / "thesis.tex").write_text("years of work")
     with raises(RunDirectoryError, f"{tmp_path} is there already, and is no run."):
-        instar.run(configuration(), out=tmp_path)
+        run(configuration(), out=tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
 
@@ -98,7 +107,7 @@ class StopAfter(instar.app.progress.Progress):
     def __init__(self, step):
         self.at = step
 
-    def update(self, step, last, phase, thermo, state):
+    def update(self, step, last, phase, thermo):
         if step >= self.at:
             signal.raise_signal(signal.SIGINT)
 
@@ -112,15 +121,15 @@ class StopAfter(instar.app.progress.Progress):
 )
 def test_stopped_and_resumed_is_the_same_to_the_bit(tmp_path, method):
     config = configuration(method)
-    whole = instar.run(config, out=tmp_path / "whole")
+    whole = run(config, out=tmp_path / "whole")
     with pytest.raises(StoppedError, match="Go on with: instar resume"):
-        instar.run(config, out=tmp_path / "cut", progress=StopAfter(3))
+        run(config, out=tmp_path / "cut", progress=StopAfter(3))
     with pytest.raises(StoppedError):
-        instar.resume(tmp_path / "cut", progress=StopAfter(47))
-    cut = instar.resume(tmp_path / "cut")
+        resume(tmp_path / "cut", progress=StopAfter(47))
+    cut = resume(tmp_path / "cut")
     assert_same(whole.path, cut.path)
     assert whole.summary == cut.summary
-    first, second = (newest_checkpoint(run.path / "checkpoints")[0] for run in (whole, cut))
+    first, second = (newest_checkpoint(one.path / "checkpoints")[0] for one in (whole, cut))
     for name, values in first.arrays.items():
         np.testing.assert_array_equal(values, second.arrays[name], err_msg=name)
 
@@ -128,32 +137,32 @@ def test_stopped_and_resumed_is_the_same_to_the_bit(tmp_path, method):
 def test_a_damaged_checkpoint_falls_back_to_the_one_before_and_says_so(tmp_path):
     config, said = configuration(), []
     with pytest.raises(StoppedError):
-        instar.run(config, out=tmp_path / "run", progress=StopAfter(10))
+        run(config, out=tmp_path / "run", progress=StopAfter(10))
     with pytest.raises(StoppedError):
-        instar.resume(tmp_path / "run", progress=StopAfter(50))
+        resume(tmp_path / "run", progress=StopAfter(50))
     newest = max((tmp_path / "run" / "checkpoints").iterdir())
     content = bytearray(newest.read_bytes())
     content[-100] ^= 1
     newest.write_bytes(content)
     listening = StopAfter(10**9)
     listening.say = said.append
-    run = instar.resume(tmp_path / "run", progress=listening)
+    mended = resume(tmp_path / "run", progress=listening)
     assert any("is damaged" in text and "The one before is taken" in text for text in said)
-    whole = instar.run(config, out=tmp_path / "whole")
-    assert_same(run.path, whole.path)
+    whole = run(config, out=tmp_path / "whole")
+    assert_same(mended.path, whole.path)
 
 
 def test_checkpoints_of_another_configuration_are_refused(tmp_path):
     with pytest.raises(StoppedError):
-        instar.run(configuration(), out=tmp_path / "run", progress=StopAfter(10))
+        run(configuration(), out=tmp_path / "run", progress=StopAfter(10))
     other = configuration()
     other["systems"] = other["systems"][:1]
     written(tmp_path / "run" / "config.yaml", other)
     with pytest.raises(ConfigurationError, match="1 systems, where the run has 2"):
-        instar.resume(tmp_path / "run")
+        resume(tmp_path / "run")
     written(tmp_path / "run" / "config.yaml", configuration(seed=1))
     with pytest.raises(RunDirectoryError, match="are those of another configuration"):
-        instar.resume(tmp_path / "run")
+        resume(tmp_path / "run")
 
 
 def test_a_full_disk_stops_the_run_and_what_was_written_stays(tmp_path, monkeypatch):
@@ -163,15 +172,15 @@ def test_a_full_disk_stops_the_run_and_what_was_written_stays(tmp_path, monkeypa
         raise OSError(28, "No space left on device")
 
     with pytest.raises(StoppedError):
-        instar.run(configuration(), out=tmp_path / "run", progress=StopAfter(40))
+        run(configuration(), out=tmp_path / "run", progress=StopAfter(40))
     before = recorded(tmp_path / "run")
     with monkeypatch.context() as patch:
         patch.setattr(recording, "_new_segment", full)
         with pytest.raises(OSError, match="No space left"):
-            instar.resume(tmp_path / "run")
+            resume(tmp_path / "run")
     for name, values in before.items():
         np.testing.assert_array_equal(values, recorded(tmp_path / "run")[name])
-    instar.resume(tmp_path / "run")
+    resume(tmp_path / "run")
     assert len(recorded(tmp_path / "run")["thermo/step"]) == 40
 
 

@@ -94,6 +94,8 @@ def _parser() -> argparse.ArgumentParser:
     resume = added_command("resume", _resume, "Go on with a run that was stopped.")
     resume.add_argument("directory", type=Path, metavar="DIR")
     of_config(added_command("validate", _validate, "Look for mistakes in a configuration."))
+    report = added_command("report", _report, "Write the report of a run, as far as it has come.")
+    report.add_argument("directory", type=Path, metavar="DIR")
     export = added_command("export", _export, "Write what a run has found for other programs.")
     export.add_argument("directory", type=Path, metavar="DIR")
     export.add_argument("--to", required=True, choices=("extxyz", "h5md", "csv"))
@@ -139,7 +141,7 @@ def _shown(work: Callable[[], Any]) -> int:
     for number, system in enumerate(done.summary.get("systems", [])[:20]):
         shown = ", ".join(_average(name, system[name]) for name in _SHOWN)
         print(f"system {number}: {shown}")
-    print(f"Results are in {done.path}.")
+    print(f"Results are in {done.path}; look at {done.directory.report}.")
     return 0
 
 
@@ -156,6 +158,17 @@ def _validate(options: Any) -> int:
     loaded = load(options.config, options.changes)
     atoms = sum(len(one) for one in loaded.structures)
     print(f"{options.config} is right: {len(loaded.structures)} systems, {atoms} atoms.")
+    return 0
+
+
+def _report(options: Any) -> int:
+    from instar.app.config import load
+    from instar.app.directory import RunDirectory
+    from instar.app.report import write_report
+
+    directory = RunDirectory.open(options.directory)
+    loaded = load(directory.config, structures=directory.structures())
+    print(write_report(directory, loaded))
     return 0
 
 

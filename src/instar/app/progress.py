@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from rich.console import Console, Group
 from rich.live import Live
+from rich.padding import Padding
 from rich.panel import Panel
 from rich.progress_bar import ProgressBar
 from rich.table import Table
@@ -36,9 +37,7 @@ class Progress:
     def say(self, text: str) -> None:
         """Something that happened."""
 
-    def update(
-        self, step: int, last: int, phase: str, thermo: Mapping[str, np.ndarray], state: Any
-    ) -> None:
+    def update(self, step: int, last: int, phase: str, thermo: Mapping[str, np.ndarray]) -> None:
         """So many steps are made."""
 
 
@@ -80,9 +79,7 @@ class _Told(Progress):
         self.facts: dict[str, str] = {}
         self.grown = 0
 
-    def update(
-        self, step: int, last: int, phase: str, thermo: Mapping[str, np.ndarray], state: Any
-    ) -> None:
+    def update(self, step: int, last: int, phase: str, thermo: Mapping[str, np.ndarray]) -> None:
         """So many steps are made."""
         self.clock.update(step)
         speed = self.clock.speed
@@ -93,8 +90,7 @@ class _Told(Progress):
         }
         if len(thermo.get("step", ())):
             self.facts["temperature"] = _range(thermo["temperature"][-1], "K")
-            atoms = len(state.particles) / max(1, len(state.systems))
-            self.facts["energy"] = _range(thermo["total"][-1] / atoms, "eV per atom, about")
+            self.facts["energy"] = f"{np.nansum(thermo['total'][-1]):.8g} eV, all systems"
         self.facts["memory"] = show(_resident())
 
 
@@ -123,11 +119,9 @@ class Lines(_Told):
         self.stream.write(f"{text}\n")
         self.stream.flush()
 
-    def update(
-        self, step: int, last: int, phase: str, thermo: Mapping[str, np.ndarray], state: Any
-    ) -> None:
+    def update(self, step: int, last: int, phase: str, thermo: Mapping[str, np.ndarray]) -> None:
         """A line, if it is time."""
-        super().update(step, last, phase, thermo, state)
+        super().update(step, last, phase, thermo)
         if time.monotonic() >= self.due or step == last:
             self.due = time.monotonic() + _EVERY
             shown = ("step", "speed", "left", "temperature")
@@ -154,16 +148,14 @@ class Panelled(_Told):
         """Above the panel."""
         self.live.console.print(Text(text))
 
-    def update(
-        self, step: int, last: int, phase: str, thermo: Mapping[str, np.ndarray], state: Any
-    ) -> None:
+    def update(self, step: int, last: int, phase: str, thermo: Mapping[str, np.ndarray]) -> None:
         """Draw it anew."""
-        super().update(step, last, phase, thermo, state)
+        super().update(step, last, phase, thermo)
         table = Table.grid(padding=(0, 2))
         for name, fact in self.facts.items():
             table.add_row(Text(name, style="dim"), Text(fact))
         bar = ProgressBar(total=last, completed=step)
-        self.live.update(Panel(Group(bar, table), title="instar", border_style="dim"))
+        self.live.update(Panel(Group(Padding(bar, 0), table), title="instar", border_style="dim"))
 
 
 def progress_on(stream: Any = None, *, time_step: float) -> Progress:

@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import hashlib
 import json
+import resource
 import signal
 import threading
 import time
@@ -53,11 +54,12 @@ def run(
     *,
     changes: Sequence[str] = (),
     progress: Progress | None = None,
+    report: bool = True,
 ) -> Run:
     """Do what a configuration says, in a new folder; gives what was found.
 
     ``out`` is the folder, in place of ``output.directory``. A run that is stopped, by a signal or
-    by a failure, goes on with `resume`.
+    by a failure, goes on with `resume`. At its end a ``report`` is written.
     """
     loaded = load(config, changes)
     place = out or loaded.config.output.directory
@@ -69,16 +71,27 @@ def run(
         directory = RunDirectory.create(Path(place), loaded)
         with directory.locked():
             directory.write_json("provenance.json", provenance(loaded))
-            return _worked(directory, loaded, job, progress or Silent(), start=True)
+            _worked(directory, loaded, job, progress or Silent(), start=True)
+            return _finished(directory, loaded, report)
 
 
-def resume(out: str | Path, *, progress: Progress | None = None) -> Run:
+def resume(out: str | Path, *, progress: Progress | None = None, report: bool = True) -> Run:
     """Go on with a run from its last checkpoint, to the number of steps that was asked for."""
     directory = RunDirectory.open(Path(out))
     with directory.locked():
         loaded = load(directory.config, structures=directory.structures())
         with _precision(loaded):
-            return _worked(directory, loaded, built(loaded), progress or Silent(), start=False)
+            _worked(directory, loaded, built(loaded), progress or Silent(), start=False)
+            return _finished(directory, loaded, report)
+
+
+def _finished(directory: RunDirectory, loaded: Loaded, report: bool) -> Run:
+    directory.write_json("summary.json", summarised(directory.trajectory, loaded))
+    if report:
+        from instar.app.report import write_report  # what it draws with takes time to import
+
+        write_report(directory, loaded)
+    return Run(directory)
 
 
 def _precision(loaded: Loaded) -> Any:
@@ -87,15 +100,13 @@ def _precision(loaded: Loaded) -> Any:
 
 def _worked(
     directory: RunDirectory, loaded: Loaded, job: Job, progress: Progress, start: bool
-) -> Run:
+) -> None:
     with progress, _log(directory) as log:
         work = _Work(directory, loaded, job, _both(log, progress.say), progress)
         if not start:
             work.take_up()
         with Background() as background:
             work.go(background)
-    directory.write_json("summary.json", summarised(directory.trajectory, loaded))
-    return Run(directory)
 
 
 class _Work:
@@ -149,7 +160,8 @@ class _Work:
             _about(self.loaded),
             self.segments,
         )
-        due = time.monotonic() + self.loaded.config.output.checkpoint_every
+        begin, first = time.monotonic(), self.step
+        due = begin + self.loaded.config.output.checkpoint_every
         with _signals(self.stop):
             while self.step < self.job.last and not self.stop.is_set():
                 thermo, frames = self._advance_a_chunk()
@@ -158,6 +170,7 @@ class _Work:
                     self._checkpoint(background, recording)
                     due = time.monotonic() + self.loaded.config.output.checkpoint_every
             self._checkpoint(background, recording)
+        self._note_timing(first, time.monotonic() - begin)
         if self.step < self.job.last:
             raise StoppedError(
                 f"Stopped at step {self.step} of {self.job.last}.\n"
@@ -184,13 +197,24 @@ class _Work:
         if repaired:
             self._say_what_grew(repaired[0], sizes_of(before) or {}, sizes_of(state) or {})
         self._look_for_explosions()
-        self.progress.update(self.step, self.job.last, phase.name, thermo, self.state)
+        self.progress.update(self.step, self.job.last, phase.name, thermo)
         return thermo, frames
 
     def _say_what_grew(self, step: int, before: dict[str, int], after: dict[str, int]) -> None:
         grown = [f"{n} {before[n]} → {after[n]}" for n in before if before[n] != after[n]]
         self.growth.append(f"step {step}: {', '.join(grown)}")
         self.say(f"Buffers have grown at {self.growth[-1]}. The result is not changed by that.")
+
+    def _note_timing(self, first: int, seconds: float) -> None:
+        session = {
+            "first": first,
+            "last": self.step,
+            "seconds": seconds,
+            "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+            "growth": self.growth,
+        }
+        known = self.directory.read_json("timing.json") or []
+        self.directory.write_json("timing.json", [*known, session])
 
     def _look_for_explosions(self) -> None:
         if int(np.sum(self.state.systems.data.frozen)) > self.exploded:
