@@ -56,6 +56,7 @@ bench: $(VENV)/.ready
 	$(RUN) bench/assertions.py
 	$(RUN) bench/statefunc.py
 	$(RUN) bench/memory.py
+	$(RUN) bench/run.py
 
 bench-peers: $(VENV)/.ready
 	$(RUN) bench/neighbors.py

@@ -1,6 +1,8 @@
 """Hostile settings for every test: shapes checked, promotion refused, warnings are errors."""
 
 import os
+import shutil
+import tempfile
 
 os.environ["XLA_FLAGS"] = (
     os.environ.get("XLA_FLAGS", "") + " --xla_force_host_platform_device_count=2"
@@ -20,6 +22,16 @@ jax.config.update("jax_numpy_rank_promotion", "raise")
 hypothesis.settings.register_profile("ci", max_examples=10, deadline=None, derandomize=True)
 hypothesis.settings.register_profile("long", max_examples=500, deadline=None)
 hypothesis.settings.load_profile("ci")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """All processes of one run share what they compile."""
+    if "INSTAR_TEST_PROGRAMS" not in os.environ:
+        folder = tempfile.mkdtemp(prefix="instar-programs-")
+        os.environ["INSTAR_TEST_PROGRAMS"] = folder
+        config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+    jax.config.update("jax_compilation_cache_dir", os.environ["INSTAR_TEST_PROGRAMS"])
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

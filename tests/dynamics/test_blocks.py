@@ -38,7 +38,10 @@ def listed(state):
     "step",
     [
         md.langevin(2 * FS, md.Ramp(HOT, 2 * HOT, 0, 20), 0.01 / FS),
-        md.mtk(np.linspace(1, 2, 6) * FS, HOT, np.resize(PRESSURES, 6), **KNOBS),
+        pytest.param(
+            md.mtk(np.linspace(1, 2, 6) * FS, HOT, np.resize(PRESSURES, 6), **KNOBS),
+            marks=pytest.mark.long,
+        ),
     ],
     ids=["langevin", "mtk"],
 )
