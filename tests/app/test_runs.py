@@ -112,13 +112,8 @@ class StopAfter(instar.app.progress.Progress):
             signal.raise_signal(signal.SIGINT)
 
 
-@pytest.mark.parametrize(
-    "method",
-    [
-        name if name == "langevin" else pytest.param(name, marks=pytest.mark.long)
-        for name in METHODS
-    ],
-)
+@pytest.mark.long
+@pytest.mark.parametrize("method", METHODS)
 def test_stopped_and_resumed_is_the_same_to_the_bit(tmp_path, method):
     config = configuration(method)
     whole = run(config, out=tmp_path / "whole")

@@ -19,8 +19,16 @@ from dynamics.systems import (
 from instar.core.propagator import advance
 from instar.dynamics import md
 
-REVERSIBLE = [name for name, method in METHODS.items() if method.reversible]
-RANDOM = [name for name in METHODS if name not in REVERSIBLE]
+
+def in_ci(names):
+    """Lengths that change one by one are left to `make test-long`: a whole cell can do more."""
+    long = pytest.mark.long
+    return [pytest.param(n, marks=long) if "anisotropic" in n else n for n in names]
+
+
+ALL = in_ci(METHODS)
+REVERSIBLE = in_ci(name for name, method in METHODS.items() if method.reversible)
+RANDOM = in_ci(name for name, method in METHODS.items() if not method.reversible)
 
 
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
@@ -45,7 +53,7 @@ def test_a_system_moves_as_it_does_alone(name):
         np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-10)
 
 
-@pytest.mark.parametrize("name", METHODS, scope="module")
+@pytest.mark.parametrize("name", ALL, scope="module")
 def test_a_system_does_not_know_its_place_in_a_batch(name):
     method = METHODS[name]
     results = []
@@ -86,7 +94,7 @@ def test_time_runs_backwards(name):
             np.testing.assert_allclose(found, right, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("name", METHODS, scope="module")
+@pytest.mark.parametrize("name", ALL, scope="module")
 def test_the_conserved_quantity_is_conserved(name):
     step = METHODS[name].step()
     state = step.begin(chain_state())
@@ -103,7 +111,7 @@ def test_the_conserved_quantity_is_conserved(name):
         assert (np.abs(now.total - first.total) > 1e-4 * kinetic).all()
 
 
-@pytest.mark.parametrize("name", METHODS, scope="module")
+@pytest.mark.parametrize("name", ALL, scope="module")
 def test_a_system_that_explodes_is_frozen_and_the_others_do_not_notice(name):
     step = METHODS[name].step()
     start = step.begin(chain_state())
