@@ -24,6 +24,7 @@ import instar.app.progress
 from instar.app.directory import RunDirectory, RunDirectoryError
 from instar.app.models.base import ConfigurationError
 from instar.app.run import StoppedError
+from instar.memory import MemoryPlanError
 from instar.storage import newest_checkpoint
 
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
@@ -92,6 +93,28 @@ def test_two_processes_do_not_work_in_one_folder(finished):
         pytest.raises(RunDirectoryError, match="Another process works in"),
     ):
         resume(finished.path)
+
+
+def test_a_run_of_a_few_steps_has_means_without_errors(tmp_path):
+    short = run(configuration(run={"steps": 7}), out=tmp_path / "run")
+    found = short.summary["systems"][0]["density"]
+    assert found == {"mean": pytest.approx(1.5), "error": None, "unit": "g/cm^3"}
+
+
+def test_a_system_that_explodes_is_told_and_the_others_have_their_averages(tmp_path):
+    config = configuration(run={"steps": 40})
+    config["systems"][1]["structure"]["a"] = "1.2 angstrom"
+    done, told = run(config, out=tmp_path / "run"), (tmp_path / "run" / "log.txt").read_text()
+    assert "System 1 exploded at step" in told
+    cold, hot = (system["temperature"] for system in done.summary["systems"])
+    assert cold["error"] > 0
+    assert hot["mean"] is None
+
+
+def test_a_run_that_can_not_fit_into_its_budget_is_refused_before_it_begins(tmp_path):
+    with pytest.raises(MemoryPlanError, match=r"Give it a larger memory\.budget"):
+        run(configuration(memory={"budget": "1 KiB"}), out=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_folder_with_other_things_in_it_is_left_alone(tmp_path):

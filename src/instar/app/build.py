@@ -17,6 +17,7 @@ from instar.app.molecular_dynamics import state_of
 from instar.app.recorder import Notes, Recorded
 from instar.app.units import parse_unit
 from instar.dynamics import md
+from instar.memory import Budget, MemoryPlanError, find_budget, show
 from instar.storage import StorageError
 
 __all__ = ["Job", "Phase", "built"]
@@ -75,7 +76,7 @@ def built(loaded: Loaded) -> Job:
     """
     try:
         return _built(loaded)
-    except (StorageError, ConfigurationError):
+    except (StorageError, ConfigurationError, MemoryPlanError):
         raise
     except ValueError as error:
         raise ConfigurationError(str(error)) from error
@@ -104,7 +105,22 @@ def _built(loaded: Loaded) -> Job:
         Phase(name, _recorded(step, origin, every), ends[name])
         for name, step in zip(ends, steps, strict=True)
     )
-    return Job(dataclasses.replace(state, observed=notes), phases, config.seed, longest)
+    state = dataclasses.replace(state, observed=notes)
+    _check_budget(state, find_budget(config.memory.budget))
+    return Job(state, phases, config.seed, longest)
+
+
+_COPIES = 3
+"""Copies of a state that a chunk holds at least: as it was given, saved, and moving."""
+
+
+def _check_budget(state: md.State, budget: Budget) -> None:
+    need = _COPIES * sum(leaf.nbytes for leaf in jax.tree.leaves(state))
+    if need > budget.bytes:
+        raise MemoryPlanError(
+            f"The run needs {show(need)} at least, and may take {show(budget.bytes)} "
+            f"({budget.source}).\nGive it a larger memory.budget, or fewer systems."
+        )
 
 
 def _recorded(step: md.Step, origin: int, every: Any) -> Recorded:

@@ -131,6 +131,7 @@ def _resume(options: Any) -> int:
 
 def _shown(work: Callable[[], Any]) -> int:
     """Do it; then say where the results are, and the averages of the first systems."""
+    from instar.app.results import with_error
     from instar.app.run import StoppedError
 
     try:
@@ -139,17 +140,13 @@ def _shown(work: Callable[[], Any]) -> int:
         print(f"instar: {stopped}", file=sys.stderr)
         return STOPPED
     for number, system in enumerate(done.summary.get("systems", [])[:20]):
-        shown = ", ".join(_average(name, system[name]) for name in _SHOWN)
-        print(f"system {number}: {shown}")
+        parts = (f"{n} {with_error(system[n])} {system[n]['unit']}" for n in _SHOWN)
+        print(f"system {number}: {', '.join(parts)}")
     print(f"Results are in {done.path}; look at {done.directory.report}.")
     return 0
 
 
 _SHOWN = ("temperature", "pressure", "density")
-
-
-def _average(name: str, found: dict[str, Any]) -> str:
-    return f"{name} {found['mean']:.4g} ± {found['error']:.1g} {found['unit']}"
 
 
 def _validate(options: Any) -> int:

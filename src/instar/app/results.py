@@ -13,9 +13,10 @@ from instar.app.config import Loaded
 from instar.app.directory import RunDirectory
 from instar.app.recorder import THERMO
 from instar.observables import block_average
+from instar.observables.blocks import FEWEST
 from instar.storage import open_recording
 
-__all__ = ["Run", "Trajectory", "summarised"]
+__all__ = ["Run", "Trajectory", "summarised", "with_error"]
 
 
 class Trajectory:
@@ -101,21 +102,35 @@ class Run:
 
 
 def summarised(path: Path, loaded: Loaded) -> dict[str, Any]:
-    """Averages over the production: mean ± standard error by blocking, for each system."""
+    """Averages over the production: mean ± standard error by blocking, for each system.
+
+    A system that was frozen has those of the rows before. What too few rows can't tell is None.
+    """
     thermo = Trajectory(path).thermo
     after = thermo["step"] > loaded.config.run.equilibration
-    found: dict[str, Any] = {"rows": int(after.sum()), "systems": []}
-    if found["rows"] == 0:
-        return found
-    averages = {name: block_average(thermo[name][after]) for name in THERMO}
-    for system, atoms in enumerate(loaded.structures):
-        columns = {
-            name: {
-                "mean": float(averages[name].mean[system]),
-                "error": float(averages[name].error[system]),
-                "unit": unit,
-            }
-            for name, unit in THERMO.items()
+    systems = [
+        {
+            "atoms": len(atoms),
+            **{name: _average(thermo[name][after, n], unit) for name, unit in THERMO.items()},
         }
-        found["systems"].append({"atoms": len(atoms), **columns})
-    return found
+        for n, atoms in enumerate(loaded.structures)
+    ]
+    return {"rows": int(after.sum()), "systems": systems}
+
+
+def _average(rows: np.ndarray, unit: str) -> dict[str, Any]:
+    known = rows[np.isfinite(rows)]
+    mean = float(known.mean()) if len(known) else None
+    error = float(block_average(known).error) if len(known) >= FEWEST else None
+    return {"mean": mean, "error": error, "unit": unit}
+
+
+def with_error(found: dict[str, Any]) -> str:
+    """Mean ± error as text, with two digits of the error."""
+    mean, error = found["mean"], found["error"]
+    if mean is None:
+        return "–"
+    if not error:
+        return f"{mean:.6g}"
+    digits = max(0, 1 - int(np.floor(np.log10(error))))
+    return f"{mean:.{digits}f} ± {error:.{digits}f}"

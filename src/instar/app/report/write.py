@@ -21,7 +21,7 @@ from instar.app.report.figures import (
     thermo_figure,
 )
 from instar.app.report.radial import radial_of
-from instar.app.results import Trajectory
+from instar.app.results import Trajectory, with_error
 from instar.memory import show
 from instar.storage import write_atomically
 
@@ -158,12 +158,12 @@ def _headline(loaded: Loaded, about: dict[str, Any]) -> str:
 
 
 def _table(summary: dict[str, Any]) -> str:
-    if not summary.get("systems"):
+    if not summary.get("rows"):
         return "<p>There are no averages yet.</p>"
     heads = "".join(f"<th>{name}<br>({THERMO[name]})</th>" for name in _SHOWN)
     rows = [
         f"<tr><td>{number}</td><td>{system['atoms']}</td>"
-        + "".join(f"<td>{_value(system[name])}</td>" for name in _SHOWN)
+        + "".join(f"<td>{with_error(system[name])}</td>" for name in _SHOWN)
         + "</tr>"
         for number, system in enumerate(summary["systems"])
     ]
@@ -172,17 +172,6 @@ def _table(summary: dict[str, Any]) -> str:
         f'<div class="wide"><table>{head}<tbody>{"".join(rows)}</tbody></table></div>'
         f'<p class="quiet">Mean ± standard error (blocking) of {summary["rows"]} rows.</p>'
     )
-
-
-def _value(found: dict[str, Any]) -> str:
-    """Mean ± error with two digits of the error."""
-    mean, error = found["mean"], found["error"]
-    if not (np.isfinite(mean) and np.isfinite(error)):
-        return "–"
-    if error == 0:
-        return f"{mean:.6g}"
-    digits = max(0, 1 - int(np.floor(np.log10(error))))
-    return f"{mean:.{digits}f} ± {error:.{digits}f}"
 
 
 def _timing(sessions: list[dict[str, Any]]) -> str:
