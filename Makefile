@@ -15,7 +15,7 @@ $(OLDEST)/.ready: pyproject.toml constraints-oldest.txt tools/environment
 	@tools/environment $(OLDEST) constraints-oldest.txt
 
 demo: $(VENV)/.ready
-	@$(RUN) tools/walkthrough.py docs/handbook/walkthrough.md
+	@$(RUN) examples/equation_of_state/run.py
 
 test: $(VENV)/.ready
 	$(RUN) -m pytest

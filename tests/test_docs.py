@@ -84,17 +84,6 @@ def test_the_configuration_on_the_page_is_right():
     assert len(load(yaml.safe_load(found[1])).structures) == 5
 
 
-def test_make_demo_runs_the_walkthrough():
-    planned = subprocess.run(["make", "-n", "demo"], cwd=ROOT, check=True, capture_output=True)
-    lines = planned.stdout.decode().splitlines()
-    command = next(line for line in lines if "walkthrough" in line).split()
-    assert command[0] == ".venv/bin/python"
-    run = [sys.executable, *command[1:]]
-    out = subprocess.run(run, cwd=ROOT, check=True, capture_output=True, text=True).stdout
-    assert "→ traced 1 time" in out
-    assert "particles per system: [4 2 4]" in out
-
-
 def test_the_walkthrough_tool_says_how_it_is_used():
     run = [sys.executable, ROOT / "tools" / "walkthrough.py", "no-such-page.md"]
     out = subprocess.run(run, capture_output=True, text=True, check=False)

@@ -21,7 +21,8 @@ class Terminal(io.StringIO):
 def shown(stream):
     with progress_on(stream, time_step=0.2) as progress:
         for step in (5, 10):
-            progress.update(step, 10, "production", THERMO)
+            progress.update(step, 10, "production", THERMO, "3 MiB, planned 4 MiB")
+            progress.grown += 1
         progress.say("Buffers have grown")
     return progress, stream.getvalue()
 
@@ -38,5 +39,5 @@ def test_lines_go_where_nobody_looks():
 def test_a_panel_is_drawn_on_a_terminal():
     progress, text = shown(Terminal())
     assert isinstance(progress, Panelled)
-    for word in ("instar", "10 of 10 (production)", "ns/day", "memory", "Buffers have grown"):
+    for word in ("instar", "10 of 10 (production)", "ns/day", "planned 4 MiB", "grown once"):
         assert word in text

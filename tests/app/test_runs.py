@@ -130,7 +130,7 @@ class StopAfter(instar.app.progress.Progress):
     def __init__(self, step):
         self.at = step
 
-    def update(self, step, last, phase, thermo):
+    def update(self, step, last, phase, thermo, memory):
         if step >= self.at:
             signal.raise_signal(signal.SIGINT)
 

@@ -17,7 +17,7 @@ from instar.storage import Background, Column, Recording, RecordingError, open_r
 STREAMS = {
     "frames": {
         "step": Column((), "int64"),
-        "positions": Column((5, 3), "float32", "angstrom"),
+        "positions": Column((5, 3), "float32", "angstrom", "particles"),
     },
     "thermo": {"energy": Column((2,), "float64", "eV")},
 }
@@ -72,6 +72,26 @@ def test_a_recording_goes_on_from_as_many_segments_as_are_kept(tmp_path):
     again.commit()
     assert steps_of(path) == list(range(23))
     assert len(list((tmp_path / "trajectory").iterdir())) == 3
+
+
+def test_parts_stand_beside_each_other_and_what_is_missing_is_nan(tmp_path):
+    path = tmp_path / "trajectory.h5"
+    parts, lengths, segments = (range(2), range(2, 5)), ([3, 4], [5]), 0
+    for part, blocks in zip(parts, lengths, strict=True):
+        writing, first = recording(path, segments=segments, part={"particles": part}), 0
+        for block in blocks:
+            some = rows(first, block)
+            some["positions"] = some["positions"][:, part] + 100 * part.start
+            writing.append("frames", some)
+            writing.commit()
+            first += block
+        segments = writing.segments
+    with open_recording(path) as file:
+        steps, positions = file["frames/step"][:], file["frames/positions"][:]
+    np.testing.assert_array_equal(steps, np.arange(7))
+    np.testing.assert_array_equal(positions[:, 1, 0], np.arange(7))
+    np.testing.assert_array_equal(positions[:, 2, 0], [200, 201, 202, 203, 204, np.nan, np.nan])
+    assert np.isnan(positions[5:, 2:]).all()
 
 
 def test_it_can_be_moved_and_read_from_anywhere(tmp_path, monkeypatch):

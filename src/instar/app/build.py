@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import jax
 import numpy as np
-from jax.sharding import Mesh
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from instar.app.config import Loaded
-from instar.app.config.schema import MdMethod
+from instar.app.config.schema import Config, MdMethod
+from instar.app.config.systems import Wanted
 from instar.app.models.base import ConfigurationError
 from instar.app.molecular_dynamics import state_of
 from instar.app.recorder import Notes, Recorded
+from instar.app.snapshot import sizes_of
 from instar.app.units import parse_unit
+from instar.core.propagator import program
 from instar.dynamics import md
-from instar.memory import Budget, MemoryPlanError, find_budget, show
+from instar.memory import MemoryPlanError, need_of
 from instar.storage import StorageError
 
-__all__ = ["Job", "Phase", "built"]
+__all__ = ["FIXED", "Job", "Phase", "built", "bytes_of", "need_of_chunk"]
 
 _NOTED_BYTES = 2**22
 """Frames that wait for the host take about this much: a step's state is copied now and then."""
@@ -52,49 +56,65 @@ class Phase(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Job:
-    """What a run does: a state at its beginning, phases, and how many steps fit into a chunk."""
+    """What is done with some systems: a state at its beginning, phases, and what a step needs.
 
-    state: md.State
+    ``longest_chunk`` is the number of steps that are made before the host reads what was noted.
+    """
+
+    systems: range
+    state: Any
     phases: tuple[Phase, ...]
     seed: int
     longest_chunk: int
+    need: int = 0
+    sizes: Mapping[str, int] | None = None
+    """Of the neighbor list before the first forces were made: it may have grown then."""
 
     @property
     def last(self) -> int:
         """The number of steps in all."""
         return self.phases[-1].last
 
+    @property
+    def key(self) -> jax.Array:
+        """What all random numbers come from."""
+        return jax.random.key(self.seed)
+
     def phase_at(self, step: int) -> Phase:
         """The phase that the step with this number belongs to."""
         return next(phase for phase in self.phases if step < phase.last)
 
 
-def built(loaded: Loaded) -> Job:
-    """The job of a configuration; call under ``jax.enable_x64`` for double precision.
+def built(loaded: Loaded, systems: range | None = None) -> Job:
+    """The job of some systems of a configuration; call under ``jax.enable_x64`` for float64.
 
     What turns out not to fit together is a `ConfigurationError`.
     """
+    some = range(len(loaded.systems)) if systems is None else systems
     try:
-        return _built(loaded)
+        return _built(loaded, some)
     except (StorageError, ConfigurationError, MemoryPlanError):
         raise
     except ValueError as error:
         raise ConfigurationError(str(error)) from error
 
 
-def _built(loaded: Loaded) -> Job:
+def _built(loaded: Loaded, systems: range) -> Job:
     config = loaded.config
-    temperatures = [wanted.temperature for wanted in loaded.systems]
+    wanted = [loaded.systems[number] for number in systems]
     state = state_of(
-        list(loaded.structures),
+        [loaded.structures[number] for number in systems],
         loaded.potential,
-        temperatures,
+        [one.temperature for one in wanted],
         config.seed,
         config.method.skin,
         config.precision,
-        {"mesh": _mesh()},
+        {"mesh": _mesh(), "streams": np.array(systems), "forces": False},
     )
-    steps = _methods(loaded)
+    if config.memory.neighbors is not None and state.neighbors is not None:
+        room = state.neighbors.resized(neighbors=config.memory.neighbors)
+        state = dataclasses.replace(state, neighbors=room)
+    steps = _methods(config, wanted)
     origin, every = config.run.equilibration, config.output
     for step in {id(step): step for step in steps}.values():
         state = step.begin(state)
@@ -105,27 +125,66 @@ def _built(loaded: Loaded) -> Job:
         Phase(name, _recorded(step, origin, every), ends[name])
         for name, step in zip(ends, steps, strict=True)
     )
-    state = dataclasses.replace(state, observed=notes)
-    _check_budget(state, find_budget(config.memory.budget))
-    return Job(state, phases, config.seed, longest)
+    state = _placed(dataclasses.replace(state, observed=notes))
+    return _compiled(Job(systems, state, phases, config.seed, longest), config.precision)
 
 
-_COPIES = 3
-"""Copies of a state that a chunk holds at least: as it was given, saved, and moving."""
+def _compiled(job: Job, precision: str) -> Job:
+    """With forces, and what a chunk of its steps needs: two programs, compiled side by side."""
+    with ThreadPoolExecutor(1) as pool:
+        beside = pool.submit(_need_in, precision, job)
+        state = md.computed(job.state)
+        need = beside.result()
+    sizes = sizes_of(job.state)
+    if sizes_of(state) != sizes:
+        need = need_of_chunk(job, state)
+    return dataclasses.replace(job, state=state, need=need, sizes=sizes)
 
 
-def _check_budget(state: md.State, budget: Budget) -> None:
-    need = _COPIES * sum(leaf.nbytes for leaf in jax.tree.leaves(state))
-    if need > budget.bytes:
-        raise MemoryPlanError(
-            f"The run needs {show(need)} at least, and may take {show(budget.bytes)} "
-            f"({budget.source}).\nGive it a larger memory.budget, or fewer systems."
-        )
+def _need_in(precision: str, job: Job) -> int:
+    with jax.enable_x64(precision == "float64"):  # each thread has its own
+        return need_of_chunk(job, job.state)
+
+
+def need_of_chunk(job: Job, state: md.State) -> int:
+    """Bytes that a run takes with such a state; compiles the program that is run next.
+
+    On a CPU all devices share the memory of the host, and the C library keeps some of what is
+    freed between chunks.
+    """
+    phase = job.phase_at(min(int(state.step), job.last - 1))
+    chunk = need_of(program(phase.step, job.key, state).compile()).bytes
+    if jax.default_backend() != "cpu":
+        return chunk
+    live = chunk * jax.local_device_count() + _COPIES * bytes_of(state)
+    return live + live // 3 + FIXED
+
+
+_COPIES = 1
+"""Of a state on the host, beside the program: a checkpoint, and its bytes as they are written."""
+
+FIXED = 48 * 2**20
+"""Bytes that do not grow with the systems: a writer's buffers, small programs, threads."""
+
+
+def bytes_of(state: Any) -> int:
+    """Bytes that are held, on the memory that this process shares with its devices."""
+    leaves = [leaf for leaf in jax.tree.leaves(state) if isinstance(leaf, jax.Array)]
+    return sum(part.data.nbytes for leaf in leaves for part in leaf.addressable_shards)
 
 
 def _recorded(step: md.Step, origin: int, every: Any) -> Recorded:
     first = np.asarray(origin, np.uint32)
     return Recorded(step, first, every.thermo_every, every.trajectory_every)
+
+
+def _placed(state: md.State) -> md.State:
+    """The state on all devices as steps leave it there: a program is compiled for that as well."""
+    neighbors = state.neighbors
+    if neighbors is None or neighbors.mesh is None:
+        return state
+    everywhere = jax.device_put(state, NamedSharding(neighbors.mesh, PartitionSpec()))
+    return dataclasses.replace(everywhere, neighbors=neighbors.placed())
 
 
 def _mesh() -> Mesh | None:
@@ -148,15 +207,15 @@ def _room(state: md.State, thermo_every: int, frame_every: int) -> tuple[int, in
     )
 
 
-def _methods(loaded: Loaded) -> tuple[md.Step, md.Step]:
+def _methods(config: Config, wanted: Sequence[Wanted]) -> tuple[md.Step, md.Step]:
     """The steps of the equilibration and of the production: the same, but for NVE.
 
     A system can't find its temperature at constant energy: it is equilibrated with a thermostat.
     """
-    method = loaded.config.method
-    hot = _column(wanted.temperature for wanted in loaded.systems)
-    step = _step(method, hot, _column(wanted.pressure for wanted in loaded.systems))
-    if method.ensemble != "nve" or loaded.config.run.equilibration == 0 or np.isnan(hot).any():
+    method = config.method
+    hot = _column(one.temperature for one in wanted)
+    step = _step(method, hot, _column(one.pressure for one in wanted))
+    if method.ensemble != "nve" or config.run.equilibration == 0 or np.isnan(hot).any():
         return step, step
     return md.velocity_rescaling(method.time_step, hot, _DEFAULTS["time_constant"]), step
 

@@ -14,14 +14,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-__all__ = ["command", "main"]
+__all__ = ["command", "main", "set_up"]
 
 STOPPED = 130
 
 
 def command() -> int:
     """The program itself: a process of its own, which may set up JAX as it likes."""
-    _set_up()
+    set_up()
     return main()
 
 
@@ -51,8 +51,8 @@ def _told(error: BaseException) -> str:
     return str(error)
 
 
-def _set_up() -> None:
-    """A compilation cache that lasts, and one device for each core."""
+def set_up() -> None:
+    """A compilation cache that lasts, and one device for each core; before JAX is used."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
     if "xla_force_host_platform_device_count" not in os.environ.get("XLA_FLAGS", "") and cores > 1:
         flag = f"--xla_force_host_platform_device_count={min(cores, 8)}"
@@ -62,7 +62,7 @@ def _set_up() -> None:
     if not jax.config.jax_compilation_cache_dir:
         caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
         jax.config.update("jax_compilation_cache_dir", str(caches / "instar" / "jax"))
-        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -93,6 +93,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--out", type=Path, metavar="DIR", help="the folder of the run")
     resume = added_command("resume", _resume, "Go on with a run that was stopped.")
     resume.add_argument("directory", type=Path, metavar="DIR")
+    of_config(added_command("plan", _plan, "Say what a run would take, without running it."))
     of_config(added_command("validate", _validate, "Look for mistakes in a configuration."))
     report = added_command("report", _report, "Write the report of a run, as far as it has come.")
     report.add_argument("directory", type=Path, metavar="DIR")
@@ -155,6 +156,20 @@ def _validate(options: Any) -> int:
     loaded = load(options.config, options.changes)
     atoms = sum(len(one) for one in loaded.structures)
     print(f"{options.config} is right: {len(loaded.structures)} systems, {atoms} atoms.")
+    return 0
+
+
+def _plan(options: Any) -> int:
+    import jax
+
+    from instar.app.config import load
+    from instar.app.planning import disk_of, planned
+    from instar.memory import HighWater
+
+    loaded = load(options.config, options.changes)
+    with jax.enable_x64(loaded.config.precision == "float64"):
+        plan, _ = planned(loaded, HighWater())
+    print(f"{plan}\n{'disk':16}{disk_of(loaded)}")
     return 0
 
 

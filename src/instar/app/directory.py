@@ -27,6 +27,7 @@ import yaml
 
 from instar.app.config import Loaded
 from instar.app.start_structures import packed, unpacked
+from instar.memory import Plan
 from instar.storage import StorageError, write_atomically
 
 __all__ = ["RunDirectory", "RunDirectoryError"]
@@ -92,6 +93,14 @@ class RunDirectory:
             return unpacked(self._structures)
         except (OSError, ValueError, KeyError) as error:
             raise RunDirectoryError(f"{self._structures} can't be read: {error}.") from error
+
+    def plan(self) -> Plan:
+        """The batches that the run was cut into."""
+        path = self.path / "plan.json"
+        try:
+            return Plan.from_json(self.read_json(path.name) or {})
+        except (KeyError, TypeError) as error:
+            raise RunDirectoryError(f"{path} is missing or damaged: {error}.") from error
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:

@@ -44,9 +44,10 @@ def _name(folder: Path, trajectory: Trajectory, system: int, ending: str) -> Pat
 def _extxyz(trajectory: Trajectory, folder: Path) -> list[Path]:
     paths = []
     for system in range(trajectory.systems):
-        frames = [trajectory.atoms(system, frame) for frame in range(len(trajectory))]
-        for atoms, step, time in zip(frames, trajectory.steps, trajectory.times, strict=True):
-            atoms.info.update(step=int(step), time=float(time))
+        frames = [trajectory.atoms(system, frame) for frame in range(trajectory.count(system))]
+        for number, atoms in enumerate(frames):
+            step, time = int(trajectory.steps[number]), float(trajectory.times[number])
+            atoms.info.update(step=step, time=time)
         paths.append(_name(folder, trajectory, system, "extxyz"))
         ase.io.write(paths[-1], frames, format="extxyz")
     return paths
@@ -91,20 +92,22 @@ def _write_h5md(file: h5py.File, source: Any, trajectory: Trajectory, system: in
     periodic = source["systems/periodic"][system]
     box.attrs["dimension"] = 3
     box.attrs["boundary"] = ["periodic" if axis else "none" for axis in periodic]
-    _element(box, "edges", trajectory, source["frames/cell"][:, system], "Angstrom")
+    count = trajectory.count(system)
+    _element(box, "edges", trajectory, source["frames/cell"][:count, system], "Angstrom")
     for name, element, unit in (
         ("positions", "position", "Angstrom"),
         ("velocities", "velocity", "Angstrom fs-1"),
     ):
         if f"frames/{name}" in source:
-            view = _view(source[f"frames/{name}"], rows)
+            view = _view(source[f"frames/{name}"], rows, count)
             _element(particles, element, trajectory, view, unit)
 
 
 def _element(group: Any, name: str, trajectory: Trajectory, value: Any, unit: str) -> None:
     element = group.create_group(name)
-    element["step"] = trajectory.steps
-    element["time"] = trajectory.times
+    count = value.shape[0]
+    element["step"] = trajectory.steps[:count]
+    element["time"] = trajectory.times[:count]
     element["time"].attrs["unit"] = "fs"
     if isinstance(value, h5py.VirtualLayout):
         element.create_virtual_dataset("value", value, fillvalue=np.nan)
@@ -113,15 +116,16 @@ def _element(group: Any, name: str, trajectory: Trajectory, value: Any, unit: st
     element["value"].attrs["unit"] = unit
 
 
-def _view(dataset: Any, rows: slice) -> h5py.VirtualLayout:
-    """The rows of one system of all segments, seen from a folder beside them."""
-    count = rows.stop - rows.start
-    layout = h5py.VirtualLayout((dataset.shape[0], count, 3), dataset.dtype)
+def _view(dataset: Any, rows: slice, frames: int) -> h5py.VirtualLayout:
+    """The rows of one system of all segments that hold it, seen from a folder beside them."""
+    layout = h5py.VirtualLayout((frames, rows.stop - rows.start, 3), dataset.dtype)
     for part in dataset.virtual_sources() if dataset.is_virtual else ():
-        (first, *_), (last, *_) = part.vspace.get_select_bounds()
-        shape = (last + 1 - first, *dataset.shape[1:])
+        (first, left, _), (last, right, _) = part.vspace.get_select_bounds()
+        if not left <= rows.start <= right:
+            continue
+        shape = (last + 1 - first, right + 1 - left, 3)
         source = h5py.VirtualSource(f"../{part.file_name}", part.dset_name, shape, dataset.dtype)
-        layout[first : last + 1] = source[:, rows]
+        layout[first : last + 1] = source[:, rows.start - left : rows.stop - left]
     return layout
 
 

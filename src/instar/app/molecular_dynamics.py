@@ -10,7 +10,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from ase import Atoms
-from ase.constraints import FixAtoms
 
 from instar.app.point import tabled
 from instar.app.potentials import Built, build
@@ -134,6 +133,10 @@ def state_of(
 
 def _fixed(number: int, atoms: Atoms) -> np.ndarray:
     fixed = np.zeros(len(atoms), bool)
+    if not atoms.constraints:
+        return fixed
+    from ase.constraints import FixAtoms  # takes a while to import
+
     for constraint in atoms.constraints:
         if not isinstance(constraint, FixAtoms):
             raise StructureError(

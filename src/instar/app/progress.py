@@ -17,7 +17,6 @@ from rich.table import Table
 from rich.text import Text
 
 from instar.app.units import parse_unit
-from instar.memory import show
 
 __all__ = ["Lines", "Panelled", "Progress", "Silent", "progress_on"]
 
@@ -26,7 +25,9 @@ _EVERY = 10.0
 
 
 class Progress:
-    """Shows how far a run is; abstract. Use it as a context."""
+    """Shows how far a run is; abstract. Use it as a context. ``grown`` counts growth."""
+
+    grown = 0
 
     def __enter__(self) -> Progress:
         return self
@@ -37,7 +38,9 @@ class Progress:
     def say(self, text: str) -> None:
         """Something that happened."""
 
-    def update(self, step: int, last: int, phase: str, thermo: Mapping[str, np.ndarray]) -> None:
+    def update(
+        self, step: int, last: int, phase: str, thermo: Mapping[str, np.ndarray], memory: str
+    ) -> None:
         """So many steps are made."""
 
 
@@ -77,9 +80,10 @@ class _Told(Progress):
         self.stream, self.clock = stream, _Clock()
         self.per_day = time_step / parse_unit("ns")[0] * 86400
         self.facts: dict[str, str] = {}
-        self.grown = 0
 
-    def update(self, step: int, last: int, phase: str, thermo: Mapping[str, np.ndarray]) -> None:
+    def update(
+        self, step: int, last: int, phase: str, thermo: Mapping[str, np.ndarray], memory: str
+    ) -> None:
         """So many steps are made."""
         self.clock.update(step)
         speed = self.clock.speed
@@ -91,20 +95,15 @@ class _Told(Progress):
         if len(thermo.get("step", ())):
             self.facts["temperature"] = _range(thermo["temperature"][-1], "K")
             self.facts["energy"] = f"{np.nansum(thermo['total'][-1]):.8g} eV, all systems"
-        self.facts["memory"] = show(_resident())
+        self.facts["memory"] = memory
+        if self.grown:
+            times = "once" if self.grown == 1 else f"{self.grown} times"
+            self.facts["buffers"] = f"grown {times}"
 
 
 def _range(values: np.ndarray, unit: str) -> str:
     low, high = np.nanmin(values), np.nanmax(values)
     return f"{low:.4g} {unit}" if len(values) == 1 else f"{low:.4g} … {high:.4g} {unit}"
-
-
-def _resident() -> int:
-    try:
-        with open("/proc/self/statm") as file:
-            return int(file.read().split()[1]) * 4096
-    except OSError:
-        return 0
 
 
 class Lines(_Told):
@@ -119,12 +118,14 @@ class Lines(_Told):
         self.stream.write(f"{text}\n")
         self.stream.flush()
 
-    def update(self, step: int, last: int, phase: str, thermo: Mapping[str, np.ndarray]) -> None:
+    def update(
+        self, step: int, last: int, phase: str, thermo: Mapping[str, np.ndarray], memory: str
+    ) -> None:
         """A line, if it is time."""
-        super().update(step, last, phase, thermo)
+        super().update(step, last, phase, thermo, memory)
         if time.monotonic() >= self.due or step == last:
             self.due = time.monotonic() + _EVERY
-            shown = ("step", "speed", "left", "temperature")
+            shown = ("step", "speed", "left", "temperature", "memory")
             parts = (f"{name} {self.facts[name]}" for name in shown if name in self.facts)
             self.say(", ".join(parts))
 
@@ -148,9 +149,11 @@ class Panelled(_Told):
         """Above the panel."""
         self.live.console.print(Text(text))
 
-    def update(self, step: int, last: int, phase: str, thermo: Mapping[str, np.ndarray]) -> None:
+    def update(
+        self, step: int, last: int, phase: str, thermo: Mapping[str, np.ndarray], memory: str
+    ) -> None:
         """Draw it anew."""
-        super().update(step, last, phase, thermo)
+        super().update(step, last, phase, thermo, memory)
         table = Table.grid(padding=(0, 2))
         for name, fact in self.facts.items():
             table.add_row(Text(name, style="dim"), Text(fact))

@@ -35,46 +35,47 @@ _BAR, _GRAM_PER_CM3 = parse_unit("bar")[0], parse_unit("g/cm^3")[0]
 class Notes:
     """Rows that wait to be read by the host; a count says how many there are."""
 
-    thermo: dict[str, Array]  # (room, systems)
-    thermo_steps: Array  # (room,)
-    thermo_count: Array
-    frames: dict[str, Array]  # positions, cell and, if wanted, velocities: (room, ...)
-    frame_steps: Array  # (room,)
-    frame_count: Array
+    thermo: dict[str, Any]  # (room, systems)
+    thermo_steps: Any  # (room,)
+    thermo_count: Any
+    frames: dict[str, Any]  # positions, cell and, if wanted, velocities: (room, ...)
+    frame_steps: Any  # (room,)
+    frame_count: Any
 
     @staticmethod
     def empty(state: md.State, thermo_room: int, frame_room: int, velocities: bool) -> Notes:
         """Room for so many rows."""
         systems, particles = len(state.systems), len(state.particles)
         frames = {
-            "positions": jnp.zeros((frame_room, particles, 3), jnp.float32),
-            "cell": jnp.zeros((frame_room, systems, 3, 3), state.dtype),
+            "positions": np.zeros((frame_room, particles, 3), np.float32),
+            "cell": np.zeros((frame_room, systems, 3, 3), state.dtype),
         }
         if velocities:
-            frames["velocities"] = jnp.zeros_like(frames["positions"])
-        return Notes(
-            thermo={name: jnp.zeros((thermo_room, systems), state.dtype) for name in THERMO},
-            thermo_steps=jnp.zeros(thermo_room, jnp.uint32),
-            thermo_count=jnp.zeros((), jnp.int32),
+            frames["velocities"] = np.zeros_like(frames["positions"])
+        notes = Notes(
+            thermo={name: np.zeros((thermo_room, systems), state.dtype) for name in THERMO},
+            thermo_steps=np.zeros(thermo_room, np.uint32),
+            thermo_count=np.zeros((), np.int32),
             frames=frames,
-            frame_steps=jnp.zeros(frame_room, jnp.uint32),
-            frame_count=jnp.zeros((), jnp.int32),
+            frame_steps=np.zeros(frame_room, np.uint32),
+            frame_count=np.zeros((), np.int32),
         )
+        return jax.device_put(notes)
 
     def erased(self) -> Notes:
         """Nothing noted, the room as it is."""
-        none = jnp.zeros((), jnp.int32)
+        none = jax.device_put(np.zeros((), np.int32), self.thermo_count.sharding)
         return dataclasses.replace(self, thermo_count=none, frame_count=none)
 
     def read(self) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
         """Rows of thermo and of frames, on the host."""
-        rows, frames = int(self.thermo_count), int(self.frame_count)
-        steps = {"step": np.asarray(self.thermo_steps[:rows], np.int64)}
-        frame_steps = {"step": np.asarray(self.frame_steps[:frames], np.int64)}
-        read = jax.device_get((self.thermo, self.frames))
+        noted = jax.device_get(self)
+        rows, frames = int(noted.thermo_count), int(noted.frame_count)
+        thermo = {"step": noted.thermo_steps.astype(np.int64), **noted.thermo}
+        moved = {"step": noted.frame_steps.astype(np.int64), **noted.frames}
         return (
-            steps | {name: values[:rows] for name, values in read[0].items()},
-            frame_steps | {name: values[:frames] for name, values in read[1].items()},
+            {name: values[:rows] for name, values in thermo.items()},
+            {name: values[:frames] for name, values in moved.items()},
         )
 
 

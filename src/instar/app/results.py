@@ -40,6 +40,11 @@ class Trajectory:
         """How many systems there are."""
         return len(self._periodic)
 
+    def count(self, system: int) -> int:
+        """How many frames there are of a system: those of a later batch come later."""
+        with open_recording(self.path) as file:
+            return int(np.isfinite(file["frames/cell"][:, system, 0, 0]).sum())
+
     def positions(self, system: int) -> np.ndarray:
         """(frames, atoms, 3) Å, not wrapped into the cell."""
         return self._column("positions", system)
@@ -51,11 +56,11 @@ class Trajectory:
     def cells(self, system: int) -> np.ndarray:
         """(frames, 3, 3) Å, vectors as rows."""
         with open_recording(self.path) as file:
-            return file["frames/cell"][:, system]
+            return file["frames/cell"][: self.count(system), system]
 
     def atoms(self, system: int, frame: int = -1) -> Atoms:
         """One frame as an ASE structure."""
-        rows, frame = self.rows(system), range(len(self))[frame]
+        rows, frame = self.rows(system), range(self.count(system))[frame]
         with open_recording(self.path) as file:
             positions = file["frames/positions"][frame, rows]
             cell = file["frames/cell"][frame, system]
@@ -75,7 +80,7 @@ class Trajectory:
 
     def _column(self, name: str, system: int) -> np.ndarray:
         with open_recording(self.path) as file:
-            return file[f"frames/{name}"][:, self.rows(system)]
+            return file[f"frames/{name}"][: self.count(system), self.rows(system)]
 
 
 class Run:

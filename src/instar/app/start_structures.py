@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 from ase import Atoms
-from ase.constraints import FixAtoms
 
 from instar.app.structures import labels_of
 
@@ -36,9 +35,8 @@ def packed(structures: Sequence[Atoms]) -> bytes:
 
 def _fixed(atoms: Atoms) -> np.ndarray:
     fixed = np.zeros(len(atoms), bool)
-    for constraint in atoms.constraints:
-        if isinstance(constraint, FixAtoms):  # others are refused when a state is made
-            fixed[constraint.index] = True
+    for constraint in atoms.constraints:  # others than FixAtoms were refused
+        fixed[constraint.index] = True
     return fixed
 
 
@@ -60,6 +58,8 @@ def unpacked(path: Path) -> tuple[Atoms, ...]:
         atoms.set_array("labels", content["labels"][rows])
         atoms.set_momenta(content["momenta"][rows])
         if content["fixed"][rows].any():
+            from ase.constraints import FixAtoms  # takes a while to import
+
             atoms.set_constraint(FixAtoms(np.flatnonzero(content["fixed"][rows])))
         found.append(atoms)
         first += count

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
@@ -17,7 +18,7 @@ from instar.core.utils.jax import dataclass
 from instar.geometry import Cell
 from instar.geometry.cell import CellError
 
-__all__ = ["Batch", "Particles", "StructureError", "Systems", "labels_of", "tables"]
+__all__ = ["Batch", "Particles", "StructureError", "Systems", "cut_by_atoms", "labels_of", "tables"]
 
 
 class StructureError(ValueError):
@@ -86,6 +87,15 @@ class Batch(NamedTuple):
 
 
 _NONE = np.zeros((0, 3))
+
+
+def cut_by_atoms(sizes: Sequence[int], parts: int) -> list[range]:
+    """At most so many ranges of structures in their order, of about as many atoms each."""
+    atoms = np.cumsum(sizes)
+    goals = atoms[-1] * np.arange(1, parts) / parts
+    cuts = np.clip(np.searchsorted(atoms, goals) + 1, 1, len(sizes) - 1)
+    ends = np.unique([0, *cuts, len(sizes)]).tolist()
+    return [range(first, last) for first, last in itertools.pairwise(ends)]
 
 
 def tables(

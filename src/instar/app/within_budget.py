@@ -14,13 +14,14 @@ from instar.app.ase_potential import AsePotential
 from instar.app.in_batches import Results, StructuresWork, can_share_shapes, results_of
 from instar.app.point import Point, computed, evaluated, room_for, tabled, with_list
 from instar.app.potentials import Built
+from instar.app.structures import cut_by_atoms
 from instar.core.result import as_result_function
 from instar.memory import Budget, MemoryPlanError, Programs, plan_work, programs_of, run, show
 from instar.memory.plan import HEADROOM
 from instar.memory.run import is_out_of_memory
 from instar.potentials import FunctionPotential, HarmonicTrap, Pair, UniformField, Wall
 
-__all__ = ["computed_within"]
+__all__ = ["computed_within", "estimated_need"]
 
 BYTES_PER_ATOM, BYTES_PER_NEIGHBOR, BYTES_PER_IMAGE = 800, 60, 150
 """What an evaluation takes, about, in double precision: enough to see that there is plenty."""
@@ -45,7 +46,7 @@ def computed_within(
     room = room_for(point)
     terms = point.potential.terms()
     known = not any(isinstance(term, FunctionPotential) for term in terms)
-    if known and _estimate(point, room) <= PLENTY * limit:
+    if known and estimated_need(point, room) <= PLENTY * limit:
         try:
             return _at_once(with_list(point, room))
         except Exception as error:
@@ -84,7 +85,8 @@ def _fits_any_structure(built: Built) -> bool:
     )
 
 
-def _estimate(point: Point, room: Any) -> int:
+def estimated_need(point: Point, room: Any) -> int:
+    """Bytes that an evaluation takes, about; nothing is compiled."""
     atoms = len(point.particles)
     total = BYTES_PER_ATOM * atoms
     if room is not None:
@@ -140,13 +142,9 @@ def _in_parts(
     first: int,
 ) -> Results:
     """Some structures after the others, each part with a potential and a program of its own."""
-    atoms = np.cumsum([len(structure) for structure in structures])
-    goals = atoms[-1] * np.arange(1, parts) / parts
-    cuts = np.unique(np.clip(np.searchsorted(atoms, goals) + 1, 1, len(structures) - 1))
-    bounds = zip([0, *cuts], [*cuts, len(structures)], strict=True)
     found = []
-    for start, end in bounds:
-        some = list(structures[start:end])
+    for part in cut_by_atoms([len(structure) for structure in structures], parts):
+        some = [structures[number] for number in part]
         point = tabled(some, built, precision)
-        found.append(computed_within(some, built, precision, budget, point, first + int(start)))
+        found.append(computed_within(some, built, precision, budget, point, first + part.start))
     return jax.tree.map(lambda *rows: np.concatenate(rows), *found)

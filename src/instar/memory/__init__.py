@@ -7,13 +7,14 @@ from instar.memory.calibrate import calibrate
 from instar.memory.evaluate import Evaluated, Watcher, evaluate
 from instar.memory.footprint import Footprint
 from instar.memory.frames import FrameError
-from instar.memory.need import Need, Programs
+from instar.memory.need import Need, Programs, need_of
 from instar.memory.peak import HighWater
-from instar.memory.plan import MemoryPlanError, plan
+from instar.memory.plan import HEADROOM, MemoryPlanError, plan
 from instar.memory.run import Event, Outcome, OutOfMemoryError, run
 from instar.memory.work import Work, plan_work, programs_of
 
 __all__ = [
+    "HEADROOM",
     "Batch",
     "Budget",
     "BudgetError",
@@ -34,6 +35,7 @@ __all__ = [
     "calibrate",
     "evaluate",
     "find_budget",
+    "need_of",
     "parse_amount",
     "plan",
     "plan_work",

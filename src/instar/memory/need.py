@@ -18,7 +18,7 @@ import numpy as np
 from instar.core.utils.jax_compat import closed_over, planning_options
 from instar.memory.scratch import scratch_bytes
 
-__all__ = ["Compiled", "Need", "Programs", "abstract"]
+__all__ = ["Compiled", "Need", "Programs", "abstract", "need_of"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,17 +83,22 @@ class Programs:
         constants = {id(c): _nbytes(c) for c in closed_over(traced.jaxpr)}
         platform = jax.default_backend()
         program = traced.lower().compile(compiler_options=planning_options(platform))
-        figures: Any = program.memory_analysis()
-        scratch = scratch_bytes(program.as_text() or "") if platform == "cpu" else 0
-        need = Need(
-            arguments=figures.argument_size_in_bytes,
-            outputs=figures.output_size_in_bytes,
-            temporaries=figures.temp_size_in_bytes,
-            shared=figures.alias_size_in_bytes,
-            constants=sum(constants.values()),
-            scratch=scratch,
-        )
+        need = need_of(program, sum(constants.values()))
         return Compiled(program, need)
+
+
+def need_of(program: Any, constants: int = 0) -> Need:
+    """What a program that JAX has compiled takes, beside constants that it closes over."""
+    figures: Any = program.memory_analysis()
+    on_host = jax.default_backend() == "cpu"
+    return Need(
+        arguments=figures.argument_size_in_bytes,
+        outputs=figures.output_size_in_bytes,
+        temporaries=figures.temp_size_in_bytes,
+        shared=figures.alias_size_in_bytes,
+        constants=constants,
+        scratch=scratch_bytes(program.as_text() or "") if on_host else 0,
+    )
 
 
 def _nbytes(constant: Any) -> int:

@@ -17,10 +17,11 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, Protocol, runtime_checkable
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
-from jax.sharding import Mesh
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from instar.core.assertion import runtime_assert
 from instar.core.capacity import FixedCapacity, LensCapacity
@@ -223,6 +224,18 @@ class NeighborList:
             positions=self.positions if fits else jnp.full_like(self.positions, jnp.nan),
             words=new.words,
             subdivision=new.subdivision,
+        )
+
+    def placed(self) -> NeighborList:
+        """On the devices of its mesh, as a search leaves it there: each has its blocks of rows."""
+        if self.mesh is None:
+            return self
+        everywhere = NamedSharding(self.mesh, PartitionSpec())
+        spread = NamedSharding(self.mesh, PartitionSpec(self.mesh.axis_names))
+        return dataclasses.replace(
+            jax.device_put(self, everywhere),
+            rows=jax.device_put(self.rows, spread),
+            slots=jax.device_put(self.slots, spread),
         )
 
     def _made(self, positions: Array, system: Array, cell: Cell) -> tuple[NeighborList, Array]:

@@ -9,6 +9,9 @@ most the segment that was open, which is after its last checkpoint.
     trajectory.h5             constants, and streams as views of
     trajectory/00000.h5       closed segments
     trajectory/00001.h5
+
+What is computed in batches is written in batches: a segment may hold a part of each row, some of
+the particles. The views put the parts beside each other; what no segment holds yet reads as NaN.
 """
 
 from __future__ import annotations
@@ -40,11 +43,21 @@ class RecordingError(StorageError):
 
 @dataclasses.dataclass(frozen=True)
 class Column:
-    """The shape of one row of a column, its type on disk, and its unit."""
+    """The shape of one row of a column, its type on disk, its unit.
+
+    ``axis`` names the first axis of a row if it can be cut into parts: "particles".
+    """
 
     shape: tuple[int, ...]
     dtype: str
     unit: str = ""
+    axis: str = ""
+
+    def within(self, part: Part) -> Column:
+        """The column of a part."""
+        if self.axis not in part:
+            return self
+        return dataclasses.replace(self, shape=(len(part[self.axis]), *self.shape[1:]))
 
     @property
     def rows_per_chunk(self) -> int:
@@ -54,13 +67,24 @@ class Column:
 
 
 Streams = Mapping[str, Mapping[str, Column]]
+Part = Mapping[str, range]
+"""What a segment holds of each axis; all of those that are not named."""
+
+
+@dataclasses.dataclass(frozen=True)
+class _Segment:
+    """What a closed segment holds: rows of each stream, of a part of each axis."""
+
+    rows: Mapping[str, int]
+    part: Part
 
 
 class Recording:
     """A recording that is being written.
 
-    ``constants`` (columns by group) and ``about`` are written once, into the main file.
-    ``segments`` says how many of those that are there to keep: all others are removed.
+    ``streams`` are those of all parts; rows that are appended are those of ``part``. ``constants``
+    (columns by group) and ``about`` are written once, into the main file. ``segments`` says how
+    many of those that are there to keep: all others are removed.
     """
 
     def __init__(
@@ -70,9 +94,14 @@ class Recording:
         constants: Mapping[str, Mapping[str, Any]],
         about: Mapping[str, str],
         segments: int = 0,
+        part: Part | None = None,
     ) -> None:
-        self.path, self.folder = path, path.with_suffix("")
-        self._streams, self._constants, self._about = streams, constants, about
+        self.path, self.folder, self._part = path, path.with_suffix(""), part or {}
+        self._all, self._constants, self._about = streams, constants, about
+        self._streams: Streams = {
+            stream: {name: column.within(self._part) for name, column in columns.items()}
+            for stream, columns in streams.items()
+        }
         self._open: h5py.File | None = None
         self._pending: dict[str, list[Mapping[str, np.ndarray]]] = {name: [] for name in streams}
         self.folder.mkdir(exist_ok=True)
@@ -80,13 +109,13 @@ class Recording:
         for old in self.folder.iterdir():
             if old not in kept:
                 old.unlink()
-        self._rows = [_rows_of(segment, streams) for segment in kept]
+        self._closed = [_segment_at(segment, streams) for segment in kept]
         self._write_main()
 
     @property
     def segments(self) -> int:
         """How many segments are closed."""
-        return len(self._rows)
+        return len(self._closed)
 
     def append(self, stream: str, rows: Mapping[str, np.ndarray]) -> None:
         """Add rows to a stream: arrays (rows, ...) for each of its columns."""
@@ -106,7 +135,7 @@ class Recording:
         self._open = None
         segment = self._segment(self.segments)
         synced(segment)
-        self._rows.append(_rows_of(segment, self._streams))
+        self._closed.append(_segment_at(segment, self._streams))
         self._write_main()
 
     def abandon(self) -> None:
@@ -133,7 +162,7 @@ class Recording:
 
     def _write(self, stream: str, rows: Mapping[str, np.ndarray], count: int) -> None:
         if self._open is None:
-            self._open = _new_segment(self._segment(self.segments), self._streams)
+            self._open = _new_segment(self._segment(self.segments), self._streams, self._part)
         for name in self._streams[stream]:
             dataset: Any = self._open[f"{stream}/{name}"]
             before = dataset.shape[0]
@@ -149,29 +178,52 @@ class Recording:
             for group, columns in self._constants.items():
                 for name, values in columns.items():
                     file.create_dataset(f"{group}/{name}", data=values)
-            for stream, columns in self._streams.items():
-                counts = [rows[stream] for rows in self._rows]
+            for stream, columns in self._all.items():
                 for name, column in columns.items():
-                    dataset = self._view(file, f"{stream}/{name}", column, counts)
+                    dataset = self._view(file, stream, name, column)
                     dataset.attrs["unit"] = column.unit
 
-    def _view(self, file: h5py.File, name: str, column: Column, counts: list[int]) -> h5py.Dataset:
-        """A dataset that shows those of all segments as one; NaN where a segment is missing."""
-        dtype = np.dtype(column.dtype)
-        layout = h5py.VirtualLayout((sum(counts), *column.shape), dtype)
-        first = 0
-        for number, count in enumerate(counts):
-            if count:
-                where = f"{self.folder.name}/{self._segment(number).name}"
-                source = h5py.VirtualSource(where, name, (count, *column.shape), dtype)
-                layout[first : first + count] = source
-            first += count
+    def _view(self, file: h5py.File, stream: str, name: str, column: Column) -> h5py.Dataset:
+        """A dataset that shows those of all segments as one; NaN where there is nothing yet."""
+        dtype, made = np.dtype(column.dtype), self._rows_of_parts(stream)
+        rows = max(made.values(), default=0)
+        layout = h5py.VirtualLayout((rows, *column.shape), dtype)
+        farthest = max(made, key=lambda part: made[part], default=None)
+        first = dict.fromkeys(made, 0)
+        for number, segment in enumerate(self._closed):
+            part, count = _key(segment.part), segment.rows[stream]
+            begin, end = first[part], first[part] + count
+            first[part] = end
+            if count == 0 or (not column.axis and part != farthest):
+                continue
+            here = column.within(segment.part)
+            where = f"{self.folder.name}/{self._segment(number).name}"
+            source = h5py.VirtualSource(where, f"{stream}/{name}", (count, *here.shape), dtype)
+            if column.axis in segment.part:
+                some = segment.part[column.axis]
+                layout[begin:end, some.start : some.stop] = source
+            else:
+                layout[begin:end] = source
         missing = np.nan if dtype.kind == "f" else -1
-        return file.create_virtual_dataset(name, layout, fillvalue=missing)
+        return file.create_virtual_dataset(f"{stream}/{name}", layout, fillvalue=missing)
+
+    def _rows_of_parts(self, stream: str) -> dict[Any, int]:
+        """How many rows there are of each part."""
+        made: dict[Any, int] = {}
+        for segment in self._closed:
+            part = _key(segment.part)
+            made[part] = made.get(part, 0) + segment.rows[stream]
+        return made
 
 
-def _new_segment(path: Path, streams: Streams) -> h5py.File:
+def _key(part: Part) -> tuple[Any, ...]:
+    return tuple(sorted((axis, some.start, some.stop) for axis, some in part.items()))
+
+
+def _new_segment(path: Path, streams: Streams, part: Part) -> h5py.File:
     file = h5py.File(path, "w")
+    for axis, some in part.items():
+        file.attrs[axis] = [some.start, some.stop]
     for stream, columns in streams.items():
         for name, column in columns.items():
             file.create_dataset(
@@ -187,15 +239,16 @@ def _new_segment(path: Path, streams: Streams) -> h5py.File:
     return file
 
 
-def _rows_of(segment: Path, streams: Streams) -> dict[str, int]:
-    with _opened(segment) as file:
+def _segment_at(path: Path, streams: Streams) -> _Segment:
+    with _opened(path) as file:
         counts = {}
         for stream, columns in streams.items():
             lengths = {file[f"{stream}/{name}"].shape[0] for name in columns}
             if len(lengths) > 1:
-                raise RecordingError(f"{segment} is damaged: columns of {stream} differ in length.")
+                raise RecordingError(f"{path} is damaged: columns of {stream} differ in length.")
             counts[stream] = lengths.pop()
-        return counts
+        part = {axis: range(*map(int, ends)) for axis, ends in file.attrs.items()}
+        return _Segment(counts, part)
 
 
 @contextlib.contextmanager

@@ -226,9 +226,13 @@ class OutputConfig(Strict):
 
 
 class MemoryConfig(Strict):
-    """How much memory a run may take."""
+    """How much memory a run may take, and the room for neighbors of an atom that it starts with.
+
+    Left out, the room is estimated. It grows where it is too small.
+    """
 
     budget: str | int | None = None
+    neighbors: AtLeastOne | None = None
 
 
 class Config(Strict):

@@ -8,10 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import ase.io
 import numpy as np
 from ase import Atoms
-from ase.build import bulk
 from ase.data import atomic_masses, atomic_numbers
 from ase.neighborlist import neighbor_list
 
@@ -25,7 +23,17 @@ from instar.app.potentials import nearest
 
 __all__ = ["UnmadeStructureError", "Wanted", "expanded", "structure_of"]
 
-_PER_CELL = {"sc": 1, "bcc": 2, "fcc": 4, "diamond": 8}
+_CORNER, _CENTRE = [(0, 0, 0)], [(0.5, 0.5, 0.5)]
+_FACES = [(0, 0.5, 0.5), (0.5, 0, 0.5), (0.5, 0.5, 0)]
+_QUARTERS = [(0.25, 0.25, 0.25), (0.25, 0.75, 0.75), (0.75, 0.25, 0.75), (0.75, 0.75, 0.25)]
+_LATTICES = {
+    "sc": _CORNER,
+    "bcc": _CORNER + _CENTRE,
+    "fcc": _CORNER + _FACES,
+    "diamond": _CORNER + _FACES + _QUARTERS,
+}
+"""Atoms of the cubic cell, in parts of its edge."""
+
 _TOO_CLOSE = 0.05  # Å
 _TRIES = 20_000
 
@@ -78,10 +86,12 @@ def _mass(species: str) -> float:
 
 
 def _lattice(structure: LatticeStructure) -> Atoms:
-    mass = _PER_CELL[structure.lattice] * _mass(structure.species)
-    density = structure.density
+    places = _LATTICES[structure.lattice]
+    density, mass = structure.density, len(places) * _mass(structure.species)
     a = structure.a if density is None else (mass / density) ** (1 / 3)
-    return bulk(structure.species, structure.lattice, a, cubic=True).repeat(structure.repeat)
+    species = [structure.species] * len(places)
+    cell = Atoms(species, scaled_positions=places, cell=[a, a, a], pbc=True)
+    return cell.repeat(structure.repeat)
 
 
 def _read(structure: FileStructure, folder: Path) -> Atoms:
@@ -91,6 +101,8 @@ def _read(structure: FileStructure, folder: Path) -> Atoms:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
+            import ase.io  # takes a while, and few need it
+
             atoms: Any = ase.io.read(path, index=structure.frame)
     except Exception as error:
         reason = str(error) or type(error).__name__

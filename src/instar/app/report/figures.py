@@ -14,7 +14,15 @@ from ase.data.colors import jmol_colors
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-__all__ = ["as_svg", "radial_figure", "save_png", "structure_figure", "thermo_figure"]
+__all__ = [
+    "as_svg",
+    "inked",
+    "plain",
+    "radial_figure",
+    "save_png",
+    "structure_figure",
+    "thermo_figure",
+]
 
 _INK = "#010203"
 """Stands for the colour of the page's text until the picture is put into it."""
@@ -32,8 +40,8 @@ def thermo_figure(time: np.ndarray, values: np.ndarray, label: str, equilibratio
     axes.set_xlabel("time (ps)")
     if equilibration > 0:
         axes.axvspan(0, equilibration / 1000, color="gray", alpha=0.15, lw=0)
-    _plain(axes)
-    return _inked(figure)
+    plain(axes)
+    return inked(figure)
 
 
 def radial_figure(distance: np.ndarray, g: np.ndarray) -> Figure:
@@ -45,10 +53,10 @@ def radial_figure(distance: np.ndarray, g: np.ndarray) -> Figure:
     axes.set_xlabel("r (Å)")
     axes.set_ylabel("g(r)")
     axes.axhline(1, color="gray", lw=0.5)
-    _plain(axes)
+    plain(axes)
     if len(g) > 1:
         axes.legend(title="system", frameon=False, fontsize=7, ncols=2)
-    return _inked(figure)
+    return inked(figure)
 
 
 def structure_figure(pictures: Sequence[tuple[str, Atoms]]) -> Figure:
@@ -71,7 +79,7 @@ def structure_figure(pictures: Sequence[tuple[str, Atoms]]) -> Figure:
         axes.set_title(title, fontsize=8)
         axes.set_aspect("equal")
         axes.axis("off")
-    return _inked(figure)
+    return inked(figure)
 
 
 def as_svg(figure: Figure) -> str:
@@ -84,8 +92,8 @@ def as_svg(figure: Figure) -> str:
 
 def save_png(figure: Figure, path: Path) -> None:
     """The picture in black on white."""
-    _inked(figure, "black").savefig(path, dpi=150, facecolor="white")
-    _inked(figure)
+    inked(figure, "black").savefig(path, dpi=150, facecolor="white")
+    inked(figure)
 
 
 def _few(count: int) -> list[int]:
@@ -94,12 +102,14 @@ def _few(count: int) -> list[int]:
     return np.unique(spread.round().astype(int)).tolist()
 
 
-def _plain(axes: Axes) -> None:
+def plain(axes: Axes) -> None:
+    """Small numbers, and no frame."""
     axes.tick_params(labelsize=7)
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def _inked(figure: Figure, ink: str = _INK) -> Figure:
+def inked(figure: Figure, ink: str = _INK) -> Figure:
+    """The picture with all its text and axes in one ink; left out, that of the page."""
     for axes in figure.axes:
         parts: list[Any] = [axes.xaxis.label, axes.yaxis.label, axes.title]
         for part in (*parts, *axes.get_xticklabels(), *axes.get_yticklabels()):

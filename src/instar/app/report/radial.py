@@ -30,9 +30,10 @@ def radial_of(trajectory: Trajectory, loaded: Loaded) -> tuple[np.ndarray, np.nd
 
     Nothing without frames, or for systems that do not repeat along all axes: they have no density.
     """
-    if not (len(trajectory) and all(atoms.pbc.all() for atoms in loaded.structures)):
+    count = min(map(trajectory.count, range(trajectory.systems)), default=0)
+    if not (count and all(atoms.pbc.all() for atoms in loaded.structures)):
         return np.zeros(0), np.zeros((0, 0))
-    chosen = np.unique(np.linspace(0, len(trajectory) - 1, _FRAMES).round().astype(int))
+    chosen = np.unique(np.linspace(0, count - 1, _FRAMES).round().astype(int))
     with jax.enable_x64(True):
         frames = []
         for number in chosen:

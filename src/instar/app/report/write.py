@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 import html
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -25,14 +26,25 @@ from instar.app.results import Trajectory, with_error
 from instar.memory import show
 from instar.storage import write_atomically
 
-__all__ = ["write_report"]
+__all__ = ["Section", "write_report"]
 
 _SHOWN = ("temperature", "potential", "pressure", "density", "conserved")
 _MOST_PICTURES = 3
 
 
-def write_report(directory: RunDirectory, loaded: Loaded) -> Path:
-    """Write the report of a run, as far as it has come; gives the path of the page."""
+class Section(NamedTuple):
+    """A part of the page that somebody else made: a heading, some HTML, and pictures by name."""
+
+    heading: str
+    html: str
+    figures: Mapping[str, Figure]
+
+
+def write_report(directory: RunDirectory, loaded: Loaded, sections: Sequence[Section] = ()) -> Path:
+    """Write the report of a run, as far as it has come; gives the path of the page.
+
+    ``sections`` stand before all others.
+    """
     if not directory.trajectory.is_file():
         raise RunDirectoryError(f"{directory.path} has no trajectory yet.")
     trajectory = Trajectory(directory.trajectory)
@@ -44,7 +56,10 @@ def write_report(directory: RunDirectory, loaded: Loaded) -> Path:
     for of_heading in figures.values():
         for name, figure in of_heading.items():
             save_png(figure, folder / f"{name}.png")
-    page = _page(directory, loaded, summary, figures)
+    for section in sections:
+        for name, figure in section.figures.items():
+            save_png(figure, folder / f"{name}.png")
+    page = _page(directory, loaded, summary, figures, sections)
     write_atomically(directory.report, page.encode())
     return directory.report
 
@@ -81,7 +96,7 @@ def _structures(trajectory: Trajectory, loaded: Loaded) -> dict[str, Figure]:
     found = {}
     for system in range(min(trajectory.systems, _MOST_PICTURES)):
         pictures = [(f"system {system}, start", loaded.structures[system])]
-        if len(trajectory):
+        if trajectory.count(system):
             pictures.append((f"system {system}, end", trajectory.atoms(system)))
         found[f"structure-{system}"] = structure_figure(pictures)
     return found
@@ -119,22 +134,23 @@ def _page(
     loaded: Loaded,
     summary: dict[str, Any],
     figures: dict[str, dict[str, Figure]],
+    sections: Sequence[Section],
 ) -> str:
     title = html.escape(loaded.config.title or directory.path.name)
     about = directory.read_json("provenance.json") or {}
     parts = [
         f"<h1>{title}</h1>",
         f'<p class="quiet">{_headline(loaded, about)}</p>',
-        "<h2>Averages</h2>",
-        _table(summary),
     ]
+    for section in sections:
+        parts += [f"<h2>{section.heading}</h2>", _pictures(section.figures), section.html]
+    parts += ["<h2>Averages</h2>", _table(summary)]
     for heading, of_heading in figures.items():
         if of_heading:
-            pictures = "".join(f"<figure>{as_svg(one)}</figure>" for one in of_heading.values())
-            parts += [f"<h2>{heading}</h2>", f'<div class="grid">{pictures}</div>']
+            parts += [f"<h2>{heading}</h2>", _pictures(of_heading)]
     parts += [
         "<h2>The run</h2>",
-        _timing(directory.read_json("timing.json") or []),
+        _timing(directory.read_json("timing.json") or [], directory.read_json("plan.json")),
         f"<details><summary>Configuration</summary><pre>{_text(directory.config)}</pre></details>",
         f"<details><summary>Log</summary><pre>{_text(directory.log)}</pre></details>",
     ]
@@ -145,6 +161,11 @@ def _page(
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<style>{_STYLE}</style></head>\n<body>\n{body}\n</body></html>\n"
     )
+
+
+def _pictures(figures: Mapping[str, Figure]) -> str:
+    shown = "".join(f"<figure>{as_svg(one)}</figure>" for one in figures.values())
+    return f'<div class="grid">{shown}</div>'
 
 
 def _headline(loaded: Loaded, about: dict[str, Any]) -> str:
@@ -174,13 +195,19 @@ def _table(summary: dict[str, Any]) -> str:
     )
 
 
-def _timing(sessions: list[dict[str, Any]]) -> str:
+def _timing(sessions: list[dict[str, Any]], plan: dict[str, Any] | None) -> str:
     """What each process that worked on the run took, and what grew on the way."""
     lines = [
         f"<p>Steps {one['first']} to {one['last']} in {one['seconds']:.1f} s with compilation; "
         f"most memory {html.escape(show(one['peak']))}.</p>"
         for one in sessions
     ]
+    if plan is not None:
+        lines.append(
+            f"<p>Planned: {show(plan['predicted_peak'])} in {len(plan['batches'])} batches; "
+            f"{html.escape(plan['limited_by'])}. The budget was {show(plan['budget']['bytes'])} "
+            f"({html.escape(plan['budget']['source'])}).</p>"
+        )
     grown = [f"<li>{html.escape(text)}</li>" for one in sessions for text in one["growth"]]
     if grown:
         lines.append("<p>Buffers that grew, which does not change the result:</p>")

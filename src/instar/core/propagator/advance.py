@@ -27,14 +27,15 @@ from instar.core.result import Result, as_result_function
 from instar.core.utils.pytree_dataclass import dataclass
 from instar.core.utils.transforms import is_traced
 
-__all__ = ["Repair", "advance", "compilations", "scan_steps"]
+__all__ = ["Repair", "advance", "compilations", "program", "scan_steps"]
 
 
 class Repair(NamedTuple):
-    """What was repaired, and before which step."""
+    """What was repaired, before which step, and the state that goes on from there."""
 
     step: int
     failed: tuple[RuntimeAssertion, ...]
+    state: Any
 
 
 def scan_steps[S](
@@ -66,9 +67,9 @@ def advance[S](
     """The state after ``steps`` steps, the first of which has the number ``start``.
 
     One compiled program, of which the host reads one boolean. When a check fails, the steps
-    before the failing one are kept, the state is repaired (``on_repair`` is told) and the run
-    goes on with that step. A failed check without a repair raises its exception, which carries
-    ``last_good``, the number of the failing step and the state before it.
+    before the failing one are kept, the state is repaired (``on_repair`` is told, and may raise)
+    and the run goes on with that step. A failed check without a repair raises its exception,
+    which carries ``last_good``, the number of the failing step and the state before it.
 
     With ``donate`` the memory of ``state`` is given away: it can't be used afterwards.
     """
@@ -90,7 +91,16 @@ def advance[S](
             error.last_good = (failing, state)  # pyright: ignore[reportAttributeAccessIssue]
             raise
         if on_repair is not None:
-            on_repair(Repair(failing, result.failed_assertions))
+            on_repair(Repair(failing, result.failed_assertions, state))
+
+
+def program(propagator: Propagator[Any], key: Array, state: Any) -> jax.stages.Lowered:
+    """The program that `advance` runs for a state like this, before it is compiled.
+
+    Once it is compiled, `advance` does not compile it again.
+    """
+    recipe, arrays = _split(propagator)
+    return _KEEPING.lower(recipe, arrays, key, state, np.zeros(3, np.uint32))
 
 
 def compilations(propagator: Propagator[Any]) -> int:

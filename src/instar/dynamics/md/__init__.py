@@ -4,7 +4,7 @@ from instar.dynamics.md.blocks import begin_blocks, simulate_blocks
 from instar.dynamics.md.brownian import brownian
 from instar.dynamics.md.cell_rescaling import CellRescaling, cell_rescaling
 from instar.dynamics.md.containment import Explosion, explosions
-from instar.dynamics.md.forces import Forces
+from instar.dynamics.md.forces import Forces, computed
 from instar.dynamics.md.knobs import Ramp
 from instar.dynamics.md.langevin import OrnsteinUhlenbeck, langevin
 from instar.dynamics.md.motion import Drift, Kick
@@ -38,6 +38,7 @@ __all__ = [
     "begin_blocks",
     "brownian",
     "cell_rescaling",
+    "computed",
     "draw_velocities",
     "explosions",
     "langevin",

@@ -36,6 +36,7 @@ def start(
     molecules: Any = None,
     streams: Any = None,
     hold_centre: Any = None,
+    forces: bool = True,
     **neighbor_options: Any,
 ) -> State:
     """Particles and systems ready to move, with forces; on the host.
@@ -52,6 +53,7 @@ def start(
         streams      (systems,) int: names the random numbers of a system; left out, its number
         hold_centre  (systems,) whether the centre of mass is held at rest; left out, where no
                      particle is fixed and no external field acts
+        forces       False leaves them to be made by `computed`
 
     Further options go to `NeighborList.of`.
     """
@@ -87,7 +89,7 @@ def start(
     )
     _check_constraints(state)
     state = state.with_systems(degrees=_degrees(state))
-    return computed(state)
+    return computed(state) if forces else state
 
 
 def _systems(cell: Any, held: np.ndarray, streams: np.ndarray, dtype: Any) -> Systems:

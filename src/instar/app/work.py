@@ -1,0 +1,298 @@
+"""`Work`: the one host loop. Advance a chunk, record, checkpoint, show; batch after batch."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import hashlib
+import json
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from instar.app.build import Job, built, bytes_of, need_of_chunk
+from instar.app.columns import appending, recording_of
+from instar.app.config import Loaded
+from instar.app.directory import RunDirectory, RunDirectoryError
+from instar.app.planning import OutgrownError, cut, systems_of
+from instar.app.progress import Progress
+from instar.app.snapshot import arrays_of, restored, sizes_of
+from instar.core.propagator import Repair, advance
+from instar.dynamics import md
+from instar.memory import HighWater, Plan, show
+from instar.storage import Background, Recording, newest_checkpoint, write_checkpoint
+
+__all__ = ["StoppedError", "Work"]
+
+type Sizes = Mapping[str, int]
+
+_CHUNK_SECONDS = 0.5
+"""About how long the host waits for a chunk: so often it looks at the clock and at signals."""
+
+
+class StoppedError(RuntimeError):
+    """A run was asked to stop; it can be resumed."""
+
+
+@dataclasses.dataclass
+class Memory:
+    """What a run may take, and what it has taken, beyond what the process held before it."""
+
+    high_water: HighWater
+    plan: Plan
+    state: int = 0
+
+    @property
+    def taken(self) -> int:
+        """Bytes at most so far, the state included; programs and their compiler are not."""
+        return self.state + (self.high_water.growth() or 0)
+
+
+class Work:
+    """A run that is going on: its batch, its state, its recording, its clock."""
+
+    def __init__(
+        self,
+        directory: RunDirectory,
+        loaded: Loaded,
+        plan: Plan,
+        high_water: HighWater,
+        say: Callable[[str], None],
+        progress: Progress,
+    ) -> None:
+        self.directory, self.loaded, self.plan = directory, loaded, plan
+        self.say, self.progress = say, progress
+        self.memory = Memory(high_water, plan)
+        self.batch, self.segments, self.segments_before = 0, 0, 0
+        self.job: Job | None = None
+        self.state: Any = None
+        self.checkpoints, self.chunk = 0, 1
+        self.exploded: set[int] = set()
+        self.growth: list[str] = []
+        self.stop = threading.Event()
+
+    # Where the run is ------------------------------------------------------------------------
+
+    @property
+    def made(self) -> int:
+        """Steps of all batches that are made."""
+        return self.batch * self.last + (0 if self.state is None else int(self.state.step))
+
+    @property
+    def last(self) -> int:
+        """Steps of each batch."""
+        return self.loaded.config.run.equilibration + self.loaded.config.run.steps
+
+    @property
+    def total(self) -> int:
+        """Steps of all batches."""
+        return self.last * len(self.plan.batches)
+
+    def take_up(self) -> None:
+        """Go on from the newest checkpoint that is whole; from the beginning if there is none."""
+        if not any(self.directory.checkpoints.iterdir()):
+            self.say("There is no checkpoint yet: the run begins anew.")
+            return
+        found, problems = newest_checkpoint(self.directory.checkpoints)
+        for problem in problems:
+            self.say(f"{problem} The one before is taken.")
+        meta = found.meta
+        if meta["configuration"] != _digest(self.loaded):
+            raise RunDirectoryError(
+                f"The checkpoints in {self.directory.path} are those of another configuration."
+            )
+        starts = [systems_of(self.plan, number).start for number in range(len(self.plan.batches))]
+        self.batch, self.checkpoints = starts.index(meta["systems"][0]), meta["number"]
+        self.segments_before = self.segments = meta["segments_before"]
+        if range(*meta["systems"]) == systems_of(self.plan, self.batch):
+            self.begin_batch()
+            notes = self.state.observed
+            self.state = restored(self.state, found.arrays, meta["sizes"])
+            self.state = dataclasses.replace(self.state, observed=notes)
+            self.segments = meta["segments"]
+        self.say(f"Going on from step {self.made} of {self.total}.")
+
+    def begin_batch(self, job: Job | None = None) -> None:
+        """The batch, at its first step."""
+        systems = systems_of(self.plan, self.batch)
+        if job is None or job.systems != systems:
+            with self.memory.high_water.apart():
+                job = built(self.loaded, systems)
+        self.job, self.state = dataclasses.replace(job, state=None), job.state
+        self.chunk, self.exploded = 1, set()
+        self.memory.state = bytes_of(job.state)
+        self._check_need(job.need)
+        self._say_what_grew("before the first step", job.sizes or {}, sizes_of(job.state) or {})
+
+    # The loop ----------------------------------------------------------------------------------
+
+    def go(self, job: Job | None = None) -> None:
+        """To the last step of the last batch, or until it is told to stop."""
+        begin, first = time.monotonic(), self.made
+        with Background() as background, _signals(self.stop):
+            while self.batch < len(self.plan.batches) and not self.stop.is_set():
+                try:
+                    if self.state is None:
+                        self.begin_batch(job)
+                        job = None
+                    self._run_batch(background)
+                except OutgrownError as outgrown:
+                    self._cut(outgrown.need)
+        self._note_timing(first, time.monotonic() - begin)
+        if self.made < self.total:
+            raise StoppedError(
+                f"Stopped at step {self.made} of {self.total}.\n"
+                f"Go on with: instar resume {self.directory.path}"
+            )
+
+    def _run_batch(self, background: Background) -> None:
+        assert self.job is not None
+        recording = recording_of(
+            self.directory.trajectory, self.loaded, self.segments, self.job.systems
+        )
+        try:
+            self._record_batch(self.job, recording, background)
+        except OutgrownError:
+            background.wait()
+            recording.abandon()
+            raise
+        if self.state.step == self.last:
+            self.batch, self.state, self.job = self.batch + 1, None, None
+            self.segments_before = self.segments
+
+    def _record_batch(self, job: Job, recording: Recording, background: Background) -> None:
+        pause = self.loaded.config.output.checkpoint_every
+        due = time.monotonic() + pause
+        while self.state.step < self.last and not self.stop.is_set():
+            thermo, frames = self._advance_a_chunk(job)
+            background.do(appending(recording, thermo, frames, self.loaded))
+            if time.monotonic() >= due:
+                self._checkpoint(background, recording)
+                due = time.monotonic() + pause
+        self._checkpoint(background, recording)
+
+    def _advance_a_chunk(self, job: Job) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+        step = int(self.state.step)
+        phase = job.phase_at(step)
+        count = min(self.chunk, job.longest_chunk, phase.last - step)
+        begin, sizes = time.monotonic(), sizes_of(self.state) or {}
+
+        def repaired(repair: Repair) -> None:
+            with self.memory.high_water.apart():
+                need = need_of_chunk(job, repair.state)
+            self._say_what_grew(f"at step {repair.step}", sizes, sizes_of(repair.state) or {})
+            sizes.update(sizes_of(repair.state) or {})
+            self._check_need(need)
+
+        state = advance(phase.step, job.key, self.state, count, start=step, on_repair=repaired)
+        thermo, frames = state.observed.read()
+        self.memory.high_water.give_back_beyond(self.plan.predicted_peak - self.memory.state)
+        took = time.monotonic() - begin
+        self.state = dataclasses.replace(state, observed=state.observed.erased())
+        self.chunk = int(np.clip(count * _CHUNK_SECONDS / max(took, 1e-3), 1, 4 * self.chunk))
+        self._look_for_explosions(job.systems.start)
+        self.progress.update(
+            self.made, self.total, self._named(phase.name), thermo, self._memory_line()
+        )
+        return thermo, frames
+
+    def _named(self, phase: str) -> str:
+        batches = len(self.plan.batches)
+        return phase if batches == 1 else f"{phase}, batch {self.batch + 1} of {batches}"
+
+    # Memory ------------------------------------------------------------------------------------
+
+    def _memory_line(self) -> str:
+        planned = show(self.plan.predicted_peak)
+        return f"{show(self.memory.taken)}, planned {planned}, allowed {show(self.plan.limit)}"
+
+    def _check_need(self, need: int) -> None:
+        if need > self.plan.limit:
+            raise OutgrownError(need)
+
+    def _cut(self, need: int) -> None:
+        """Begin the batch anew as two: together they no longer fit."""
+        self.plan = cut(self.loaded, self.plan, self.batch, need)
+        self.memory.plan = self.plan
+        self.directory.write_json("plan.json", self.plan.to_json())
+        self.job, self.state, self.segments = None, None, self.segments_before
+        self.say(
+            f"Batch {self.batch + 1} would need {show(need)} of {show(self.plan.limit)}: it is cut "
+            "in two, and begun anew."
+        )
+
+    def _say_what_grew(self, when: str, before: Sizes, after: Sizes) -> None:
+        grown = [f"{n} {before[n]} → {after[n]}" for n in before if before[n] != after[n]]
+        if grown:
+            self.growth.append(f"{when}: {', '.join(grown)}")
+            self.progress.grown += 1
+            self.say(f"Buffers have grown {self.growth[-1]}. The result is not changed by that.")
+
+    # What is kept ------------------------------------------------------------------------------
+
+    def _note_timing(self, first: int, seconds: float) -> None:
+        session = {
+            "first": first,
+            "last": self.made,
+            "seconds": seconds,
+            "peak": self.memory.taken,
+            "growth": self.growth,
+        }
+        known = self.directory.read_json("timing.json") or []
+        self.directory.write_json("timing.json", [*known, session])
+
+    def _look_for_explosions(self, first: int) -> None:
+        if int(np.sum(self.state.systems.data.frozen)) > len(self.exploded):
+            found = md.explosions(self.state)
+            for explosion in found:
+                if explosion.system not in self.exploded:
+                    self.say(str(explosion._replace(system=first + explosion.system)))
+            self.exploded = {explosion.system for explosion in found}
+
+    def _checkpoint(self, background: Background, recording: Recording) -> None:
+        """All that was noted so far is on disk, then the state that comes after it."""
+        assert self.job is not None
+        background.do(recording.commit)
+        background.wait()
+        self.checkpoints, self.segments = self.checkpoints + 1, recording.segments
+        systems = self.job.systems
+        meta = {
+            "configuration": _digest(self.loaded),
+            "number": self.checkpoints,
+            "systems": [systems.start, systems.stop],
+            "sizes": sizes_of(self.state),
+            "segments": self.segments,
+            "segments_before": self.segments_before,
+            "step": int(self.state.step),
+        }
+        write_checkpoint(self.directory.checkpoints, self.checkpoints, arrays_of(self.state), meta)
+
+
+def _digest(loaded: Loaded) -> str:
+    """What a checkpoint must have been made for."""
+    text = json.dumps({**loaded.data, "output": None, "memory": None}, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@contextlib.contextmanager
+def _signals(stop: threading.Event) -> Iterator[None]:
+    """SIGINT and SIGTERM end the run after its chunk; a second one ends it at once."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def asked(number: int, frame: Any) -> None:
+        if stop.is_set():
+            raise KeyboardInterrupt
+        stop.set()
+
+    before = {n: signal.signal(n, asked) for n in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,90 @@
+"""Every example, shortened; and what `make demo` does."""
+
+import runpy
+import subprocess
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+
+import instar
+
+pytestmark = pytest.mark.usefixtures("quickly_compiled")
+
+ROOT = Path(__file__).parents[1]
+EXAMPLES = ROOT / "examples"
+DEMO = EXAMPLES / "equation_of_state" / "run.py"
+CONFIGURATIONS = sorted(EXAMPLES.glob("*.yaml"))
+SHORT = (
+    "run.steps=20",
+    "run.equilibration=10",
+    "output.thermo_every=5",
+    "output.trajectory_every=10",
+)
+
+
+@pytest.fixture(autouse=True)
+def _as_a_reader_runs_it():
+    with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
+        yield
+
+
+def script(path, monkeypatch):
+    """What a script defines; modules beside it are found."""
+    monkeypatch.syspath_prepend(str(path.parent))
+    return runpy.run_path(str(path))
+
+
+@pytest.mark.parametrize("config", CONFIGURATIONS, ids=lambda path: path.stem)
+def test_configurations_run(config, tmp_path):
+    run = instar.run(config, out=tmp_path / "run", changes=SHORT, report=False)
+    assert len(run.trajectory) == 2
+    for system in run.summary["systems"]:
+        assert np.isfinite([system[name]["mean"] for name in ("temperature", "potential")]).all()
+        assert system["temperature"]["mean"] > 0
+
+
+# The demo --------------------------------------------------------------------------------------
+
+PUBLISHED = [  # T*, ρ*, p*, U/N
+    (1.5, 0.1, 0.1163, -0.741),
+    (1.5, 0.5, 0.4170, -3.324),
+    (1.5, 0.9, 6.365, -5.509),
+    (2.0, 0.1, 0.1778, -0.667),
+    (2.0, 0.5, 1.0752, -3.1525),
+    (2.0, 0.7, 3.032, -4.302),
+    (2.0, 0.9, 9.090, -5.026),
+    (3.0, 0.5, 2.332, -2.866),
+    (3.0, 0.9, 13.911, -4.176),
+]
+
+
+def test_the_equation_of_state_has_its_published_values(monkeypatch):
+    states = script(EXAMPLES / "equation_of_state" / "thol.py", monkeypatch)
+    temperature, density, pressure, energy = np.array(PUBLISHED).T
+    p, u = states["pressure_and_energy"](temperature, density)
+    np.testing.assert_allclose(p, pressure, rtol=5e-4)
+    np.testing.assert_allclose(u, energy, rtol=0, atol=5e-4)
+
+
+def test_make_demo_runs_the_example():
+    planned = subprocess.run(["make", "-n", "demo"], cwd=ROOT, check=True, capture_output=True)
+    assert str(DEMO.relative_to(ROOT)) in planned.stdout.decode()
+
+
+def test_the_demo_plans_grows_compares_and_goes_on(tmp_path, monkeypatch, capsys):
+    """With small systems and few steps: what it finds is no equation of state."""
+    demo, out = script(DEMO, monkeypatch), tmp_path / "run"
+    small = [f"systems.{n}.structure.repeat=2" for n in range(3)]
+    changes = [part for change in (*small, *SHORT[:3]) for part in ("--set", change)]
+    demo["main"](["--out", str(out), *changes])
+    said = capsys.readouterr()
+    assert "predicted peak" in said.out
+    assert "Buffers have grown before the first step: neighbors 16 →" in said.err
+    assert "of 24 states agree with the published equation" in said.out
+    page = (out / "report.html").read_text()
+    assert page.index("Equation of state") < page.index("Averages")
+    assert (out / "report" / "overview.png").stat().st_size > 10_000
+    demo["main"](["--out", str(out), *changes])
+    assert "is looked at again" in capsys.readouterr().out
