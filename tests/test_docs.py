@@ -15,7 +15,11 @@ import yaml
 from instar.app.cli import main
 from instar.app.config import load
 
-pytestmark = pytest.mark.usefixtures("quickly_compiled")
+pytestmark = [
+    pytest.mark.usefixtures("quickly_compiled"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning:MDAnalysis"),
+    pytest.mark.filterwarnings("ignore::UserWarning:MDAnalysis"),
+]
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]

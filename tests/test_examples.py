@@ -15,7 +15,7 @@ pytestmark = pytest.mark.usefixtures("quickly_compiled")
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples"
 DEMO = EXAMPLES / "equation_of_state" / "run.py"
-CONFIGURATIONS = sorted(EXAMPLES.glob("*.yaml"))
+CONFIGURATIONS = sorted(path for path in EXAMPLES.glob("*.yaml") if path.stem != "butane")
 SHORT = (
     "run.steps=20",
     "run.equilibration=10",
@@ -43,6 +43,38 @@ def test_configurations_run(config, tmp_path):
     for system in run.summary["systems"]:
         assert np.isfinite([system[name]["mean"] for name in ("temperature", "potential")]).all()
         assert system["temperature"]["mean"] > 0
+
+
+# Scripts ---------------------------------------------------------------------------------------
+
+
+def test_a_custom_potential_has_the_forces_of_its_energy(monkeypatch):
+    found = script(EXAMPLES / "methods" / "custom_potential.py", monkeypatch)["main"](steps=40)
+    assert found["force_error"] < 1e-6
+    assert found["cohesive_energy"] == pytest.approx(3.544, abs=2e-3)
+    assert found["bulk_modulus"] == pytest.approx(142, rel=0.01)
+    assert np.max(found["energy_error"]) < 0.1  # meV an atom
+
+
+def test_a_custom_propagator_conserves_what_it_should(monkeypatch):
+    found = script(EXAMPLES / "methods" / "custom_propagator.py", monkeypatch)["main"](steps=300)
+    assert np.max(found["conserved"]) < 0.02  # meV an atom
+    assert found["temperature"] == pytest.approx([90, 140], rel=0.25)
+
+
+def test_a_derivative_through_a_trajectory_equals_differences(monkeypatch):
+    main = script(EXAMPLES / "methods" / "differentiate.py", monkeypatch)["main"]
+    found = main(steps=20, systems=2)
+    assert found["epsilon_error"] < 1e-6
+    assert found["sigma_error"] < 1e-6
+
+
+def test_butane_counts_its_conformers(tmp_path, monkeypatch):
+    main = script(EXAMPLES / "butane.py", monkeypatch)["main"]
+    short = ("run.steps=40", *SHORT[1:], "systems.0.copies=4")
+    fraction, error = main(short, tmp_path / "run")
+    assert 0 <= fraction <= 1
+    assert error >= 0
 
 
 # The demo --------------------------------------------------------------------------------------

@@ -286,6 +286,10 @@ def test_a_sweep_is_every_combination():
     assert len(found.structures) == 8
     assert sorted({len(atoms) for atoms in found.structures}) == [32, 48]
     assert sorted({wanted.temperature for wanted in found.systems}) == [50, 60]
+    config["systems"][0]["copies"] = 3
+    thrice = load(config).systems
+    assert len(thrice) == 24
+    assert thrice[::3] == thrice[1::3] == thrice[2::3] == found.systems
 
 
 def test_lattices_files_and_packings_become_structures(tmp_path):

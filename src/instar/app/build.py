@@ -24,7 +24,7 @@ from instar.dynamics import md
 from instar.memory import MemoryPlanError, need_of
 from instar.storage import StorageError
 
-__all__ = ["FIXED", "Job", "Phase", "built", "bytes_of", "need_of_chunk"]
+__all__ = ["FIXED", "Job", "Phase", "built", "bytes_of", "need_of_chunk", "placed"]
 
 _NOTED_BYTES = 2**22
 """Frames that wait for the host take about this much: a step's state is copied now and then."""
@@ -104,7 +104,7 @@ def _built(loaded: Loaded, systems: range) -> Job:
     wanted = [loaded.systems[number] for number in systems]
     state = state_of(
         [loaded.structures[number] for number in systems],
-        loaded.potential,
+        loaded.potential.among(systems),
         [one.temperature for one in wanted],
         config.seed,
         config.method.skin,
@@ -125,7 +125,7 @@ def _built(loaded: Loaded, systems: range) -> Job:
         Phase(name, _recorded(step, origin, every), ends[name])
         for name, step in zip(ends, steps, strict=True)
     )
-    state = _placed(dataclasses.replace(state, observed=notes))
+    state = placed(dataclasses.replace(state, observed=notes))
     return _compiled(Job(systems, state, phases, config.seed, longest), config.precision)
 
 
@@ -178,7 +178,7 @@ def _recorded(step: md.Step, origin: int, every: Any) -> Recorded:
     return Recorded(step, first, every.thermo_every, every.trajectory_every)
 
 
-def _placed(state: md.State) -> md.State:
+def placed(state: md.State) -> md.State:
     """The state on all devices as steps leave it there: a program is compiled for that as well."""
     neighbors = state.neighbors
     if neighbors is None or neighbors.mesh is None:

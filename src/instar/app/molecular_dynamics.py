@@ -14,6 +14,7 @@ from ase import Atoms
 from instar.app.point import tabled
 from instar.app.potentials import Built, build
 from instar.app.structures import StructureError
+from instar.app.within_budget import fits_any_structure
 from instar.dynamics.md import State, draw_velocities, start
 
 __all__ = ["md_blocks", "md_state", "state_of"]
@@ -58,13 +59,18 @@ def md_blocks(
     share a compiled program; not where a potential excludes pairs, or bonds differ in number.
     """
     given, built = list(structures), build(potential)
+    if not fits_any_structure(built):
+        raise ValueError(
+            "The potential is one object for all structures together, so it can't be used for "
+            "blocks of them: give it as a configuration."
+        )
     blocks = _cut([len(one) for one in given], atoms)
     rows = max((sum(len(given[n]) for n in block) for block in blocks), default=0)
     hot = None if temperature is None else np.broadcast_to(temperature, len(given))
     return [
         state_of(
             [given[n] for n in block],
-            built,
+            built.among(block),
             None if hot is None else hot[list(block)],
             seed,
             skin,

@@ -109,13 +109,13 @@ def _atoms(loaded: Loaded, systems: range) -> int:
 
 
 def _estimate(loaded: Loaded, systems: range) -> int:
-    """Bytes that these systems take at least, about: to see what can't fit without trying."""
+    """Bytes that these systems take at least: to see what can't fit without trying.
+
+    A quarter of what an evaluation takes, about: no more than a state of any method.
+    """
     some = [loaded.structures[number] for number in systems]
-    point = tabled(some, loaded.potential, loaded.config.precision)
-    return estimated_need(point, room_for(point, loaded.config.method.skin)) // _CAUTION
-
-
-_CAUTION = 4
+    point = tabled(some, loaded.potential.among(systems), loaded.config.precision)
+    return estimated_need(point, room_for(point, loaded.config.method.skin)) // 4
 
 
 def _too_large(loaded: Loaded, system: int, need: int, budget: Budget) -> str:

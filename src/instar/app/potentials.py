@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 import typing
 from collections.abc import Mapping, Sequence
@@ -82,6 +83,17 @@ class Built:
         if len(tables) > 1:
             raise ConfigurationError("Charges are given twice; one table of charges is enough.")
         return tables[0] if tables else None
+
+    def among(self, structures: range) -> Built:
+        """The potential of some of the structures, which are counted anew."""
+
+        def counted(entry: Any) -> Any:
+            if getattr(entry, "structures", None) is None:
+                return entry
+            kept = tuple(n - structures.start for n in entry.structures if n in structures)
+            return entry.model_copy(update={"structures": kept})
+
+        return dataclasses.replace(self, entries=tuple(map(counted, self.entries)))
 
     def potential(self, batch: Batch) -> Potential:
         """The potential for these structures."""

@@ -105,6 +105,12 @@ class Run:
         """Frames and thermo."""
         return Trajectory(self.directory.trajectory)
 
+    def export(self, to: str) -> list[Path]:
+        """Write it as "extxyz", "h5md" or "csv", into a folder of the run; gives the paths."""
+        from instar.app.export import export  # which reads runs itself
+
+        return export(self.directory, to)
+
 
 def summarised(path: Path, loaded: Loaded) -> dict[str, Any]:
     """Averages over the production: mean ± standard error by blocking, for each system.

@@ -21,7 +21,7 @@ from instar.memory.plan import HEADROOM
 from instar.memory.run import is_out_of_memory
 from instar.potentials import FunctionPotential, HarmonicTrap, Pair, UniformField, Wall
 
-__all__ = ["computed_within", "estimated_need"]
+__all__ = ["computed_within", "estimated_need", "fits_any_structure"]
 
 BYTES_PER_ATOM, BYTES_PER_NEIGHBOR, BYTES_PER_IMAGE = 800, 60, 150
 """What an evaluation takes, about, in double precision: enough to see that there is plenty."""
@@ -63,7 +63,7 @@ def computed_within(
             f"{show(limit)}.\nThe budget is {show(budget.bytes)} ({budget.source}); give a larger "
             "one, or use single precision."
         )
-    if not _fits_any_structure(built):
+    if not fits_any_structure(built):
         raise MemoryPlanError(
             f"{len(structures)} structures need {show(need)} together, but there may be "
             f"{show(limit)}.\nTheir potential is one object for all of them, so they can't be "
@@ -72,7 +72,7 @@ def computed_within(
     return _in_parts(structures, built, precision, budget, math.ceil(need / limit), first)
 
 
-def _fits_any_structure(built: Built) -> bool:
+def fits_any_structure(built: Built) -> bool:
     """Whether a potential may be used for some of the structures: it names none of their atoms."""
     if built.given is None:
         return True
@@ -144,7 +144,7 @@ def _in_parts(
     """Some structures after the others, each part with a potential and a program of its own."""
     found = []
     for part in cut_by_atoms([len(structure) for structure in structures], parts):
-        some = [structures[number] for number in part]
-        point = tabled(some, built, precision)
-        found.append(computed_within(some, built, precision, budget, point, first + part.start))
+        some, own = [structures[number] for number in part], built.among(part)
+        point = tabled(some, own, precision)
+        found.append(computed_within(some, own, precision, budget, point, first + part.start))
     return jax.tree.map(lambda *rows: np.concatenate(rows), *found)

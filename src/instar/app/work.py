@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from instar.app.build import Job, built, bytes_of, need_of_chunk
+from instar.app.build import Job, built, bytes_of, need_of_chunk, placed
 from instar.app.columns import appending, recording_of
 from instar.app.config import Loaded
 from instar.app.directory import RunDirectory, RunDirectoryError
@@ -39,11 +39,11 @@ class StoppedError(RuntimeError):
 
 
 @dataclasses.dataclass
-class Memory:
-    """What a run may take, and what it has taken, beyond what the process held before it."""
+class _Memory:
+    """What a run has taken beyond what the process held before it."""
 
     high_water: HighWater
-    plan: Plan
+    planned: int
     state: int = 0
 
     @property
@@ -66,12 +66,13 @@ class Work:
     ) -> None:
         self.directory, self.loaded, self.plan = directory, loaded, plan
         self.say, self.progress = say, progress
-        self.memory = Memory(high_water, plan)
+        self.memory = _Memory(high_water, plan.predicted_peak)
         self.batch, self.segments, self.segments_before = 0, 0, 0
         self.job: Job | None = None
         self.state: Any = None
         self.checkpoints, self.chunk = 0, 1
         self.exploded: set[int] = set()
+        self.prepared: set[str] = set()
         self.growth: list[str] = []
         self.stop = threading.Event()
 
@@ -106,14 +107,18 @@ class Work:
                 f"The checkpoints in {self.directory.path} are those of another configuration."
             )
         starts = [systems_of(self.plan, number).start for number in range(len(self.plan.batches))]
+        if meta["systems"][0] not in starts:
+            raise RunDirectoryError(
+                f"The checkpoints in {self.directory.path} do not belong to its plan.json."
+            )
         self.batch, self.checkpoints = starts.index(meta["systems"][0]), meta["number"]
         self.segments_before = self.segments = meta["segments_before"]
         if range(*meta["systems"]) == systems_of(self.plan, self.batch):
             self.begin_batch()
             notes = self.state.observed
             self.state = restored(self.state, found.arrays, meta["sizes"])
-            self.state = dataclasses.replace(self.state, observed=notes)
-            self.segments = meta["segments"]
+            self.state = placed(dataclasses.replace(self.state, observed=notes))
+            self.segments, self.prepared = meta["segments"], set()
         self.say(f"Going on from step {self.made} of {self.total}.")
 
     def begin_batch(self, job: Job | None = None) -> None:
@@ -123,7 +128,7 @@ class Work:
             with self.memory.high_water.apart():
                 job = built(self.loaded, systems)
         self.job, self.state = dataclasses.replace(job, state=None), job.state
-        self.chunk, self.exploded = 1, set()
+        self.chunk, self.exploded, self.prepared = 1, set(), {job.phase_at(0).name}
         self.memory.state = bytes_of(job.state)
         self._check_need(job.need)
         self._say_what_grew("before the first step", job.sizes or {}, sizes_of(job.state) or {})
@@ -160,14 +165,14 @@ class Work:
             background.wait()
             recording.abandon()
             raise
-        if self.state.step == self.last:
+        if int(self.state.step) == self.last:
             self.batch, self.state, self.job = self.batch + 1, None, None
             self.segments_before = self.segments
 
     def _record_batch(self, job: Job, recording: Recording, background: Background) -> None:
         pause = self.loaded.config.output.checkpoint_every
         due = time.monotonic() + pause
-        while self.state.step < self.last and not self.stop.is_set():
+        while int(self.state.step) < self.last and not self.stop.is_set():
             thermo, frames = self._advance_a_chunk(job)
             background.do(appending(recording, thermo, frames, self.loaded))
             if time.monotonic() >= due:
@@ -180,17 +185,18 @@ class Work:
         phase = job.phase_at(step)
         count = min(self.chunk, job.longest_chunk, phase.last - step)
         begin, sizes = time.monotonic(), sizes_of(self.state) or {}
+        if phase.name not in self.prepared:
+            self._prepare(job, self.state)
+            self.prepared.add(phase.name)
 
         def repaired(repair: Repair) -> None:
-            with self.memory.high_water.apart():
-                need = need_of_chunk(job, repair.state)
             self._say_what_grew(f"at step {repair.step}", sizes, sizes_of(repair.state) or {})
             sizes.update(sizes_of(repair.state) or {})
-            self._check_need(need)
+            self._prepare(job, repair.state)
 
         state = advance(phase.step, job.key, self.state, count, start=step, on_repair=repaired)
         thermo, frames = state.observed.read()
-        self.memory.high_water.give_back_beyond(self.plan.predicted_peak - self.memory.state)
+        self.memory.high_water.give_back_beyond(self.memory.planned - self.memory.state)
         took = time.monotonic() - begin
         self.state = dataclasses.replace(state, observed=state.observed.erased())
         self.chunk = int(np.clip(count * _CHUNK_SECONDS / max(took, 1e-3), 1, 4 * self.chunk))
@@ -207,17 +213,22 @@ class Work:
     # Memory ------------------------------------------------------------------------------------
 
     def _memory_line(self) -> str:
-        planned = show(self.plan.predicted_peak)
-        return f"{show(self.memory.taken)}, planned {planned}, allowed {show(self.plan.limit)}"
+        taken, planned = show(self.memory.taken), show(self.memory.planned)
+        return f"{taken}, planned {planned}, allowed {show(self.plan.limit)}"
+
+    def _prepare(self, job: Job, state: md.State) -> None:
+        """Compile what comes next, and see that it fits."""
+        with self.memory.high_water.apart():
+            self._check_need(need_of_chunk(job, state))
 
     def _check_need(self, need: int) -> None:
         if need > self.plan.limit:
             raise OutgrownError(need)
+        self.memory.planned = max(self.memory.planned, need)
 
     def _cut(self, need: int) -> None:
         """Begin the batch anew as two: together they no longer fit."""
         self.plan = cut(self.loaded, self.plan, self.batch, need)
-        self.memory.plan = self.plan
         self.directory.write_json("plan.json", self.plan.to_json())
         self.job, self.state, self.segments = None, None, self.segments_before
         self.say(
@@ -240,6 +251,7 @@ class Work:
             "last": self.made,
             "seconds": seconds,
             "peak": self.memory.taken,
+            "planned": self.memory.planned,
             "growth": self.growth,
         }
         known = self.directory.read_json("timing.json") or []

@@ -140,12 +140,16 @@ class Sweep(Strict):
 
 
 class SystemConfig(Strict):
-    """One system, or with a sweep as many as it has combinations."""
+    """One system, or with a sweep as many as it has combinations; and so many copies of each.
+
+    Copies differ in their random numbers.
+    """
 
     structure: StructureConfig
     temperature: Temperature | None = None
     pressure: Pressure | None = None
     sweep: Sweep | None = None
+    copies: AtLeastOne = 1
 
     @model_validator(mode="after")
     def _consistent(self) -> SystemConfig:

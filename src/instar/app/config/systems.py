@@ -52,7 +52,10 @@ class Wanted(NamedTuple):
 
 
 def expanded(entries: Mapping[int, SystemConfig]) -> list[Wanted]:
-    """Entries one by one, sweeps as all their combinations; the last key changes fastest."""
+    """Entries one by one, sweeps as all their combinations, copies beside each other.
+
+    Of a sweep the last key changes fastest.
+    """
     found = []
     for number, entry in entries.items():
         swept = {} if entry.sweep is None else entry.sweep.model_dump(exclude_none=True)
@@ -61,7 +64,7 @@ def expanded(entries: Mapping[int, SystemConfig]) -> list[Wanted]:
             temperature = chosen.pop("temperature", entry.temperature)
             pressure = chosen.pop("pressure", entry.pressure)
             structure = entry.structure.model_copy(update=chosen)
-            found.append(Wanted(number, structure, temperature, pressure))
+            found += [Wanted(number, structure, temperature, pressure)] * entry.copies
     return found
 
 

@@ -198,13 +198,14 @@ def _table(summary: dict[str, Any]) -> str:
 def _timing(sessions: list[dict[str, Any]], plan: dict[str, Any] | None) -> str:
     """What each process that worked on the run took, and what grew on the way."""
     lines = [
-        f"<p>Steps {one['first']} to {one['last']} in {one['seconds']:.1f} s with compilation; "
-        f"most memory {html.escape(show(one['peak']))}.</p>"
+        f"<p>Steps {one['first']} to {one['last']} in {one['seconds']:.1f} s; "
+        f"most memory {show(one['peak'])}, planned {show(one['planned'])}.</p>"
         for one in sessions
     ]
     if plan is not None:
         lines.append(
-            f"<p>Planned: {show(plan['predicted_peak'])} in {len(plan['batches'])} batches; "
+            f"<p>Planned at the beginning: {show(plan['predicted_peak'])}, "
+            f"{_counted(len(plan['batches']), 'batch', 'batches')}; "
             f"{html.escape(plan['limited_by'])}. The budget was {show(plan['budget']['bytes'])} "
             f"({html.escape(plan['budget']['source'])}).</p>"
         )
@@ -213,6 +214,10 @@ def _timing(sessions: list[dict[str, Any]], plan: dict[str, Any] | None) -> str:
         lines.append("<p>Buffers that grew, which does not change the result:</p>")
         lines.append(f"<ul>{''.join(grown)}</ul>")
     return "\n".join(lines)
+
+
+def _counted(count: int, one: str, many: str) -> str:
+    return f"{count} {one if count == 1 else many}"
 
 
 def _text(path: Path) -> str:

@@ -3,15 +3,17 @@
 from instar.dynamics.md.blocks import begin_blocks, simulate_blocks
 from instar.dynamics.md.brownian import brownian
 from instar.dynamics.md.cell_rescaling import CellRescaling, cell_rescaling
+from instar.dynamics.md.centre import total_mass, without_net_velocity
 from instar.dynamics.md.containment import Explosion, explosions
 from instar.dynamics.md.forces import Forces, computed
-from instar.dynamics.md.knobs import Ramp
-from instar.dynamics.md.langevin import OrnsteinUhlenbeck, langevin
+from instar.dynamics.md.knobs import Ramp, knob
+from instar.dynamics.md.langevin import OrnsteinUhlenbeck, langevin, thermal_velocities
 from instar.dynamics.md.motion import Drift, Kick
 from instar.dynamics.md.mtk import mtk
 from instar.dynamics.md.nose_hoover import nose_hoover
 from instar.dynamics.md.nve import nve
 from instar.dynamics.md.part import Part, Step, step_of
+from instar.dynamics.md.random import normals, system_normals, system_uniforms
 from instar.dynamics.md.simulate import ExplosionWarning, simulate
 from instar.dynamics.md.start import start
 from instar.dynamics.md.state import Particles, State, Systems
@@ -41,14 +43,21 @@ __all__ = [
     "computed",
     "draw_velocities",
     "explosions",
+    "knob",
     "langevin",
     "mtk",
+    "normals",
     "nose_hoover",
     "nve",
     "simulate",
     "simulate_blocks",
     "start",
     "step_of",
+    "system_normals",
+    "system_uniforms",
+    "thermal_velocities",
     "thermo",
+    "total_mass",
     "velocity_rescaling",
+    "without_net_velocity",
 ]
