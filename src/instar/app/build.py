@@ -179,10 +179,10 @@ def _recorded(step: md.Step, origin: int, every: Any) -> Recorded:
 
 
 def placed(state: md.State) -> md.State:
-    """The state on all devices as steps leave it there: a program is compiled for that as well."""
+    """The state where steps leave it: a program is compiled for that place as well."""
     neighbors = state.neighbors
     if neighbors is None or neighbors.mesh is None:
-        return state
+        return jax.device_put(state, jax.local_devices()[0])
     everywhere = jax.device_put(state, NamedSharding(neighbors.mesh, PartitionSpec()))
     return dataclasses.replace(everywhere, neighbors=neighbors.placed())
 

@@ -169,6 +169,9 @@ def _plan(options: Any) -> int:
     loaded = load(options.config, options.changes)
     with jax.enable_x64(loaded.config.precision == "float64"):
         plan, _ = planned(loaded, HighWater())
+    run, atoms = loaded.config.run, sum(map(len, loaded.structures))
+    steps = f"{run.equilibration} steps to equilibrate and {run.steps} more"
+    print(f"{options.config}: {len(loaded.structures)} systems, {atoms} atoms, {steps}")
     print(f"{plan}\n{'disk':16}{disk_of(loaded)}")
     return 0
 
