@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import instar
+from instar.app.results import Run
 
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
 
@@ -75,6 +76,8 @@ def test_butane_counts_its_conformers(tmp_path, monkeypatch):
     fraction, error = main(short, tmp_path / "run")
     assert 0 <= fraction <= 1
     assert error >= 0
+    (found, *_) = Run(tmp_path / "run").summary["systems"]
+    assert found["pressure"]["mean"] is None  # it fills no volume
 
 
 # The demo --------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ import json
 import ase.io
 import numpy as np
 import pytest
+import yaml
 from app.runs import METHODS, configuration, written
 from ase import Atoms
 from ase.build import bulk
@@ -268,6 +269,17 @@ def test_quantities_have_units_or_the_documented_ones():
     found = load(config)
     assert found.systems[0].pressure == pytest.approx(found.systems[1].pressure)
     assert found.config.method.time_step == pytest.approx(2 * parse_unit("fs")[0])
+
+
+def test_numbers_of_numpy_are_numbers(tmp_path):
+    config = configuration()
+    config["seed"] = np.int64(3)
+    config["systems"][1]["structure"]["a"] = np.float64(4)
+    config["systems"][0]["sweep"] = {"temperature": tuple(np.array([60.0, 70.0]))}
+    del config["systems"][0]["temperature"]
+    found = load(config)
+    assert len(found.structures) == 3
+    assert yaml.safe_load(yaml.safe_dump(found.data)) == found.data
 
 
 def test_a_sweep_is_every_combination():

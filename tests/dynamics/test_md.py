@@ -313,6 +313,18 @@ def test_normal_and_chi_squared_numbers_have_their_moments():
     np.testing.assert_array_equal(chi_squared(KEY, many, jnp.zeros(3000)), 0)
 
 
+def test_a_structure_with_few_digits_is_brought_to_its_constraints():
+    atoms, potential = waters()
+    rounded = atoms.copy()
+    rounded.positions = rounded.positions.round(2)
+    state = md_state(rounded, potential)
+    found = state.constraints.violation(state.particles.data.positions, state.system)
+    assert float(found.max()) < 1e-9
+    moved = np.asarray(state.particles.data.positions) - rounded.positions
+    moved -= np.round(moved / 8) * 8  # molecules are whole, the cell is 8 Å wide
+    assert 0 < np.abs(moved).max() < 0.02
+
+
 def test_mistakes_are_refused():
     atoms, potential = waters()
     first_line = "The particles 0 and 1 are held at a distance, but one of them is fixed."

@@ -140,14 +140,18 @@ def _shown(work: Callable[[], Any]) -> int:
     except StoppedError as stopped:
         print(f"instar: {stopped}", file=sys.stderr)
         return STOPPED
-    for number, system in enumerate(done.summary.get("systems", [])[:20]):
-        parts = (f"{n} {with_error(system[n])} {system[n]['unit']}" for n in _SHOWN)
+    systems = done.summary.get("systems", [])
+    for number, system in enumerate(systems[:_MOST]):
+        known = (name for name in _SHOWN if system[name]["mean"] is not None)
+        parts = (f"{n} {with_error(system[n])} {system[n]['unit']}" for n in known)
         print(f"system {number}: {', '.join(parts)}")
+    if len(systems) > _MOST:
+        print(f"and {len(systems) - _MOST} more")
     print(f"Results are in {done.path}; look at {done.directory.report}.")
     return 0
 
 
-_SHOWN = ("temperature", "pressure", "density")
+_SHOWN, _MOST = ("temperature", "pressure", "density"), 20
 
 
 def _validate(options: Any) -> int:

@@ -46,6 +46,11 @@ def planned(loaded: Loaded, high_water: HighWater) -> tuple[Plan, Job]:
     """
     budget = find_budget(loaded.config.memory.budget)
     limit = int(budget.bytes * (1 - HEADROOM))
+    if limit <= FIXED:
+        raise MemoryPlanError(
+            f"A run takes {show(FIXED)} at least, and this one may take {show(limit)} "
+            f"({budget.source}, {HEADROOM:.0%} kept free).\nGive it a larger memory.budget."
+        )
     sizes = [len(atoms) for atoms in loaded.structures]
     parts = 1
     while True:
@@ -60,7 +65,8 @@ def planned(loaded: Loaded, high_water: HighWater) -> tuple[Plan, Job]:
                 return _plan(loaded, budget, batches, job), job
         if len(largest) == 1:
             raise MemoryPlanError(_too_large(loaded, largest.start, need, budget))
-        parts = max(len(batches) + 1, math.ceil(len(batches) * need / limit))
+        too_much = (need - FIXED) / (limit - FIXED)
+        parts = max(len(batches) + 1, math.ceil(len(batches) * too_much))
 
 
 def cut(loaded: Loaded, plan: Plan, batch: int, need: int) -> Plan:

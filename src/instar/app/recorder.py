@@ -123,15 +123,17 @@ class Recorded(md.Part):
         mass = jnp.zeros(len(state.systems), state.dtype)
         here = jnp.where(system.there, state.particles.data.masses, 0)
         mass = mass.at[system.system].add(here)
+        filled = jnp.all(system.cell.periodic, axis=1)  # what has no volume has none of these
+        volume = jnp.where(filled, found.volume, jnp.nan)
         return {
             "temperature": found.temperature,
             "potential": found.potential,
             "kinetic": found.kinetic,
             "total": found.total,
             "conserved": found.conserved,
-            "pressure": found.pressure / _BAR,
-            "volume": found.volume,
-            "density": mass / found.volume / _GRAM_PER_CM3,
+            "pressure": jnp.where(filled, found.pressure, jnp.nan) / _BAR,
+            "volume": volume,
+            "density": mass / volume / _GRAM_PER_CM3,
         }
 
     def _with_frame(self, state: md.State, notes: Notes) -> Notes:

@@ -27,6 +27,7 @@ class Trajectory:
         with open_recording(path) as file:
             self._of_particle = file["particles/system"][:]
             self._numbers = file["particles/numbers"][:]
+            self._masses = file["particles/masses"][:]
             self._periodic = file["systems/periodic"][:]
             self.steps = file["frames/step"][:]
             self.times = file["frames/time"][:]
@@ -64,8 +65,8 @@ class Trajectory:
         with open_recording(self.path) as file:
             positions = file["frames/positions"][frame, rows]
             cell = file["frames/cell"][frame, system]
-        periodic = self._periodic[system]
-        return Atoms(self._numbers[rows], positions, cell=cell, pbc=periodic)
+        masses, periodic = self._masses[rows], self._periodic[system]
+        return Atoms(self._numbers[rows], positions, masses=masses, cell=cell, pbc=periodic)
 
     @functools.cached_property
     def thermo(self) -> dict[str, np.ndarray]:

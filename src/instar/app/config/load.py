@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import yaml
 from ase import Atoms
 from pydantic import BaseModel, ValidationError
@@ -49,7 +50,7 @@ def load(
     names are looked for beside it. ``structures`` replace those that it describes.
     """
     if isinstance(source, Mapping):
-        name, text, folder = "configuration", Text(dict(source), {}), Path()
+        name, text, folder = "configuration", Text(_plain(source), {}), Path()
     else:
         path = Path(source)
         name, text, folder = str(path), read_yaml(path), path.parent
@@ -64,6 +65,15 @@ def load(
         ordered = sorted(found.problems, key=lambda problem: _line_of(text, problem[0]) or 0)
         lines = [_line(name, text, place, message) for place, message in ordered]
         raise ConfigurationError("\n".join(lines), ordered) from None
+
+
+def _plain(value: Any) -> Any:
+    """Data as a file could have it: no arrays, no numbers of NumPy."""
+    if isinstance(value, Mapping):
+        return {key: _plain(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(entry) for entry in value]
+    return value.tolist() if isinstance(value, np.generic | np.ndarray) else value
 
 
 class _ProblemsError(Exception):

@@ -87,7 +87,7 @@ def start(
         neighbors=_listed(particles, systems, potential, skin, neighbor_options),
         step=jnp.zeros((), jnp.uint32),
     )
-    _check_constraints(state)
+    state = _on_constraints(state)
     state = state.with_systems(degrees=_degrees(state))
     return computed(state) if forces else state
 
@@ -262,12 +262,30 @@ def _check_one_system(label: np.ndarray, system: np.ndarray, there: np.ndarray) 
         raise ValueError(f"The molecule of particle {int(np.argmax(torn))} is in two systems.")
 
 
-def _check_constraints(state: State) -> None:
+_ROUNDED = 0.01
+"""A relative error of a constrained distance that comes from a file with few digits."""
+
+
+def _on_constraints(state: State) -> State:
+    """The state with distances as they are to be; more than rounding is refused."""
     system = state.system
     violation = np.asarray(state.constraints.violation(system.positions, system))
-    if not (violation < 1e-6).all():
+    if not (violation < _ROUNDED).all():
         worst = int(np.argmax(violation))
         raise ValueError(
             f"System {worst} does not meet its constraints: a distance is off by a factor of 1 ± "
             f"{violation[worst]:.2g}.\nStart from a structure that does."
         )
+    if (violation < 1e-6).all():
+        return state
+    positions = system.positions
+    for _ in range(2):  # a projection takes the bonds it starts from to be right
+        masses = state.particles.data.masses
+        positions = _projected(state.constraints, positions, masses, system)
+    return state.with_particles(positions=positions)
+
+
+@jax.jit
+def _projected(constraints: Constraints, positions: Array, masses: Array, system: System) -> Array:
+    found = constraints.project_positions(positions, positions, masses, system, strict=False)
+    return found.positions
