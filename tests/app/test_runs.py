@@ -184,6 +184,15 @@ def test_a_damaged_checkpoint_falls_back_to_the_one_before_and_says_so(tmp_path)
     assert_same(mended.path, whole.path)
 
 
+def test_a_run_that_was_killed_before_its_first_checkpoint_begins_anew(tmp_path):
+    with pytest.raises(StoppedError):
+        run(configuration(), out=tmp_path / "run", progress=StopAfter(10))
+    (only,) = (tmp_path / "run" / "checkpoints").iterdir()
+    only.rename(only.with_name(f".{only.name}.new"))  # as a kill in its middle leaves it
+    again = resume(tmp_path / "run")
+    assert len(again.trajectory) == 18
+
+
 def test_checkpoints_of_another_configuration_are_refused(tmp_path):
     with pytest.raises(StoppedError):
         run(configuration(), out=tmp_path / "run", progress=StopAfter(10))

@@ -12,7 +12,7 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from instar.app.config import Loaded
-from instar.app.config.schema import Config, MdMethod
+from instar.app.config.schema import MdMethod
 from instar.app.config.systems import Wanted
 from instar.app.models.base import ConfigurationError
 from instar.app.molecular_dynamics import state_of
@@ -24,7 +24,7 @@ from instar.dynamics import md
 from instar.memory import MemoryPlanError, need_of
 from instar.storage import StorageError
 
-__all__ = ["FIXED", "Job", "Phase", "built", "bytes_of", "need_of_chunk", "placed"]
+__all__ = ["FIXED", "Job", "OutgrownError", "Phase", "built", "bytes_of", "need_of_chunk", "placed"]
 
 _NOTED_BYTES = 2**22
 """Frames that wait for the host take about this much: a step's state is copied now and then."""
@@ -85,14 +85,23 @@ class Job:
         return next(phase for phase in self.phases if step < phase.last)
 
 
-def built(loaded: Loaded, systems: range | None = None) -> Job:
+class OutgrownError(Exception):
+    """Systems that need more than they may take."""
+
+    def __init__(self, need: int) -> None:
+        super().__init__(need)
+        self.need = need
+
+
+def built(loaded: Loaded, systems: range | None = None, limit: int | None = None) -> Job:
     """The job of some systems of a configuration; call under ``jax.enable_x64`` for float64.
 
-    What turns out not to fit together is a `ConfigurationError`.
+    What turns out not to fit together is a `ConfigurationError`. Nothing is computed for systems
+    that need more than ``limit`` bytes.
     """
     some = range(len(loaded.systems)) if systems is None else systems
     try:
-        return _built(loaded, some)
+        return _compiled(_built(loaded, some), loaded.config.precision, limit)
     except (StorageError, ConfigurationError, MemoryPlanError):
         raise
     except ValueError as error:
@@ -114,7 +123,7 @@ def _built(loaded: Loaded, systems: range) -> Job:
     if config.memory.neighbors is not None and state.neighbors is not None:
         room = state.neighbors.resized(neighbors=config.memory.neighbors)
         state = dataclasses.replace(state, neighbors=room)
-    steps = _methods(config, wanted)
+    steps = _methods(loaded, wanted)
     origin, every = config.run.equilibration, config.output
     for step in {id(step): step for step in steps}.values():
         state = step.begin(state)
@@ -126,16 +135,18 @@ def _built(loaded: Loaded, systems: range) -> Job:
         for name, step in zip(ends, steps, strict=True)
     )
     state = placed(dataclasses.replace(state, observed=notes))
-    return _compiled(Job(systems, state, phases, config.seed, longest), config.precision)
+    return Job(systems, state, phases, config.seed, longest)
 
 
-def _compiled(job: Job, precision: str) -> Job:
+def _compiled(job: Job, precision: str, limit: int | None) -> Job:
     """With forces, and what a chunk of its steps needs: two programs, compiled side by side."""
     with ThreadPoolExecutor(1) as pool:
         beside = pool.submit(_need_in, precision, job)
-        state = md.computed(job.state)
+        md.compile_forces(job.state)
         need = beside.result()
-    sizes = sizes_of(job.state)
+    if limit is not None and need > limit:
+        raise OutgrownError(need)
+    state, sizes = md.computed(job.state), sizes_of(job.state)
     if sizes_of(state) != sizes:
         need = need_of_chunk(job, state)
     return dataclasses.replace(job, state=state, need=need, sizes=sizes)
@@ -155,13 +166,10 @@ def need_of_chunk(job: Job, state: md.State) -> int:
     phase = job.phase_at(min(int(state.step), job.last - 1))
     chunk = need_of(program(phase.step, job.key, state).compile()).bytes
     if jax.default_backend() != "cpu":
-        return chunk
-    live = chunk * jax.local_device_count() + _COPIES * bytes_of(state)
+        return chunk + FIXED
+    live = chunk * len(state.step.sharding.device_set) + bytes_of(state)  # and a checkpoint's copy
     return live + live // 3 + FIXED
 
-
-_COPIES = 1
-"""Of a state on the host, beside the program: a checkpoint, and its bytes as they are written."""
 
 FIXED = 48 * 2**20
 """Bytes that do not grow with the systems: a writer's buffers, small programs, threads."""
@@ -207,15 +215,16 @@ def _room(state: md.State, thermo_every: int, frame_every: int) -> tuple[int, in
     )
 
 
-def _methods(config: Config, wanted: Sequence[Wanted]) -> tuple[md.Step, md.Step]:
+def _methods(loaded: Loaded, wanted: Sequence[Wanted]) -> tuple[md.Step, md.Step]:
     """The steps of the equilibration and of the production: the same, but for NVE.
 
     A system can't find its temperature at constant energy: it is equilibrated with a thermostat.
     """
-    method = config.method
+    config, method = loaded.config, loaded.config.method
+    unknown = any(one.temperature is None for one in loaded.systems)  # of all: not of this batch
     hot = _column(one.temperature for one in wanted)
     step = _step(method, hot, _column(one.pressure for one in wanted))
-    if method.ensemble != "nve" or config.run.equilibration == 0 or np.isnan(hot).any():
+    if method.ensemble != "nve" or config.run.equilibration == 0 or unknown:
         return step, step
     return md.velocity_rescaling(method.time_step, hot, _DEFAULTS["time_constant"]), step
 

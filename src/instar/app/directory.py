@@ -19,7 +19,7 @@ import fcntl
 import json
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -51,14 +51,19 @@ class RunDirectory:
         self._lock = path / "lock"
 
     @staticmethod
-    def create(path: Path, loaded: Loaded) -> RunDirectory:
-        """A new folder for a run; one that holds anything already is refused."""
+    def create(path: Path, loaded: Loaded, about: Mapping[str, Any]) -> RunDirectory:
+        """A new folder for a run; one that holds anything already is refused.
+
+        ``about`` are small files by name. The configuration comes last: with it the run has begun.
+        """
         directory = RunDirectory(path)
         directory.check_free()
         try:
             path.mkdir(parents=True, exist_ok=True)
             directory.checkpoints.mkdir()
             write_atomically(directory._structures, packed(loaded.structures))
+            for name, content in about.items():
+                directory.write_json(name, content)
             text = yaml.safe_dump(loaded.data, sort_keys=False, allow_unicode=True)
             write_atomically(directory.config, text.encode())
         except OSError as error:

@@ -44,7 +44,7 @@ def _name(folder: Path, trajectory: Trajectory, system: int, ending: str) -> Pat
 def _extxyz(trajectory: Trajectory, folder: Path) -> list[Path]:
     paths = []
     for system in range(trajectory.systems):
-        frames = [trajectory.atoms(system, frame) for frame in range(trajectory.count(system))]
+        frames = trajectory.history(system)
         for number, atoms in enumerate(frames):
             step, time = int(trajectory.steps[number]), float(trajectory.times[number])
             atoms.info.update(step=step, time=time)

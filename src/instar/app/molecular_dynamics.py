@@ -17,7 +17,7 @@ from instar.app.structures import StructureError
 from instar.app.within_budget import fits_any_structure
 from instar.dynamics.md import State, draw_velocities, start
 
-__all__ = ["md_blocks", "md_state", "state_of"]
+__all__ = ["fixed_atoms", "md_blocks", "md_state", "state_of"]
 
 
 def md_state(
@@ -64,6 +64,7 @@ def md_blocks(
             "The potential is one object for all structures together, so it can't be used for "
             "blocks of them: give it as a configuration."
         )
+    built.check_structures(len(given))
     blocks = _cut([len(one) for one in given], atoms)
     rows = max((sum(len(given[n]) for n in block) for block in blocks), default=0)
     hot = None if temperature is None else np.broadcast_to(temperature, len(given))
@@ -110,7 +111,7 @@ def state_of(
         raise ValueError("Double precision must be on: with jax.enable_x64(True): ...")
     point = tabled(given, built, precision, rows=rows)
     free = len(point.particles) - sum(map(len, given))
-    fixed = np.concatenate([_fixed(number, atoms) for number, atoms in enumerate(given)])
+    fixed = np.concatenate([fixed_atoms(number, atoms) for number, atoms in enumerate(given)])
     fixed = np.pad(fixed, (0, free))
     masses = np.concatenate([*(atoms.get_masses() for atoms in given), np.ones(free)])
     momenta = np.concatenate([*(atoms.get_momenta() for atoms in given), np.zeros((free, 3))])
@@ -137,7 +138,8 @@ def state_of(
     return drawn.with_particles(velocities=kept)
 
 
-def _fixed(number: int, atoms: Atoms) -> np.ndarray:
+def fixed_atoms(number: int, atoms: Atoms) -> np.ndarray:
+    """Which atoms never move; other constraints of ASE are refused."""
     fixed = np.zeros(len(atoms), bool)
     if not atoms.constraints:
         return fixed

@@ -6,11 +6,13 @@ after the other, each from its first step to its last.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from typing import NamedTuple
 
-from instar.app.build import FIXED, Job, built
+from instar.app.build import FIXED, Job, OutgrownError, built
 from instar.app.config import Loaded
+from instar.app.molecular_dynamics import fixed_atoms
 from instar.app.point import room_for, tabled
 from instar.app.recorder import THERMO
 from instar.app.structures import cut_by_atoms
@@ -28,60 +30,65 @@ from instar.memory import (
     show,
 )
 
-__all__ = ["Disk", "OutgrownError", "cut", "disk_of", "planned", "systems_of"]
-
-
-class OutgrownError(Exception):
-    """A batch that has grown beyond what it may take."""
-
-    def __init__(self, need: int) -> None:
-        super().__init__(need)
-        self.need = need
+__all__ = ["Disk", "cut", "disk_of", "planned", "systems_of"]
 
 
 def planned(loaded: Loaded, high_water: HighWater) -> tuple[Plan, Job]:
     """Batches that fit into the budget, and the largest of them, ready to run.
 
-    Nothing is allocated for what clearly can't fit. What the compiler takes is not counted.
+    Nothing is computed for what can't fit. What the compiler takes is not counted.
     """
+    for number, atoms in enumerate(loaded.structures):
+        fixed_atoms(number, atoms)  # what can't be run at all is refused for all batches at once
     budget = find_budget(loaded.config.memory.budget)
-    limit = int(budget.bytes * (1 - HEADROOM))
+    limit = _limit(budget)
     if limit <= FIXED:
         raise MemoryPlanError(
             f"A run takes {show(FIXED)} at least, and this one may take {show(limit)} "
             f"({budget.source}, {HEADROOM:.0%} kept free).\nGive it a larger memory.budget."
         )
-    sizes = [len(atoms) for atoms in loaded.structures]
-    parts = 1
+    batches = [range(len(loaded.structures))]
     while True:
-        batches = cut_by_atoms(sizes, parts)
         largest = max(batches, key=lambda batch: _atoms(loaded, batch))
         need = _estimate(loaded, largest)
         if need <= limit:
-            with high_water.apart():
-                job = built(loaded, largest)
-            need = job.need
-            if need <= limit:
-                return _plan(loaded, budget, batches, job), job
-        if len(largest) == 1:
-            raise MemoryPlanError(_too_large(loaded, largest.start, need, budget))
-        too_much = (need - FIXED) / (limit - FIXED)
-        parts = max(len(batches) + 1, math.ceil(len(batches) * too_much))
+            try:
+                with high_water.apart():
+                    job = built(loaded, largest, limit)
+                return _plan(loaded, budget, batches, job.need, largest), job
+            except OutgrownError as outgrown:
+                need = outgrown.need
+        parts = math.ceil((need - FIXED) / (limit - FIXED))
+        batches = _with_cut(loaded, batches, largest, parts, need, budget)
 
 
 def cut(loaded: Loaded, plan: Plan, batch: int, need: int) -> Plan:
     """The plan with a batch in two: it was found to need more than it may take."""
     batches = [systems_of(plan, number) for number in range(len(plan.batches))]
     systems = batches[batch]
+    batches = _with_cut(loaded, batches, systems, 2, need, plan.budget)
+    return _plan(loaded, plan.budget, batches, need, systems)
+
+
+def _with_cut(
+    loaded: Loaded, batches: list[range], systems: range, parts: int, need: int, budget: Budget
+) -> list[range]:
+    """The batches with one of them in at least two parts; a single system can't be cut."""
     if len(systems) == 1:
-        raise MemoryPlanError(_too_large(loaded, systems.start, need, plan.budget))
+        raise MemoryPlanError(
+            f"System {systems.start} ({_atoms(loaded, systems)} atoms) needs {show(need)}, and a "
+            f"run may take {show(_limit(budget))} ({budget.source}, {HEADROOM:.0%} kept free).\n"
+            "Give it a larger memory.budget, a shorter skin, or precision: float32."
+        )
     sizes = [len(loaded.structures[number]) for number in systems]
-    halves = [
-        range(systems.start + half.start, systems.start + half.stop)
-        for half in cut_by_atoms(sizes, 2)
-    ]
-    batches[batch : batch + 1] = halves
-    return _plan_of(loaded, plan.budget, batches, _per_atom(need, _atoms(loaded, systems)))
+    cuts = cut_by_atoms(sizes, max(2, parts))
+    place = batches.index(systems)
+    own = [range(systems.start + part.start, systems.start + part.stop) for part in cuts]
+    return [*batches[:place], *own, *batches[place + 1 :]]
+
+
+def _limit(budget: Budget) -> int:
+    return int(budget.bytes * (1 - HEADROOM))
 
 
 def systems_of(plan: Plan, batch: int) -> range:
@@ -90,19 +97,12 @@ def systems_of(plan: Plan, batch: int) -> range:
     return range(int(items[0]), int(items[-1]) + 1)
 
 
-def _plan(loaded: Loaded, budget: Budget, batches: list[range], job: Job) -> Plan:
-    per_atom = _per_atom(job.need, _atoms(loaded, job.systems))
-    return _plan_of(loaded, budget, batches, per_atom)
-
-
-def _per_atom(need: int, atoms: int) -> float:
-    return max(0, need - FIXED) / max(1, atoms)
-
-
-def _plan_of(loaded: Loaded, budget: Budget, batches: list[range], per_atom: float) -> Plan:
+def _plan(loaded: Loaded, budget: Budget, batches: list[range], need: int, of: range) -> Plan:
+    """The plan of these batches, from the need of some systems."""
+    per_atom = max(0, need - FIXED) / max(1, _atoms(loaded, of))
     sizes = [{"systems": len(batch), "atoms": _atoms(loaded, batch)} for batch in batches]
     different = list({tuple(size.values()): size for size in sizes}.values())
-    footprint = Footprint(float(FIXED), {"atoms": per_atom}, "the compiler, for the largest batch")
+    footprint = Footprint(float(FIXED), {"atoms": per_atom}, "the compiler")
     shapes = tuple(Shape(size, int(footprint.bytes(size))) for size in different)
     numbered = tuple(
         Batch(batch, different.index(size)) for batch, size in zip(batches, sizes, strict=True)
@@ -121,15 +121,11 @@ def _estimate(loaded: Loaded, systems: range) -> int:
     """
     some = [loaded.structures[number] for number in systems]
     point = tabled(some, loaded.potential.among(systems), loaded.config.precision)
-    return estimated_need(point, room_for(point, loaded.config.method.skin)) // 4
-
-
-def _too_large(loaded: Loaded, system: int, need: int, budget: Budget) -> str:
-    return (
-        f"System {system} ({len(loaded.structures[system])} atoms) needs {show(need)}, and a run "
-        f"may take {show(int(budget.bytes * (1 - HEADROOM)))} ({budget.source}, {HEADROOM:.0%} "
-        "kept free).\nGive it a larger memory.budget, a shorter skin, or precision: float32."
-    )
+    room = room_for(point, loaded.config.method.skin)
+    if room is not None:
+        asked = loaded.config.memory.neighbors or 0
+        room = dataclasses.replace(room, neighbors=max(room.neighbors, asked))
+    return estimated_need(point, room) // 4
 
 
 class Disk(NamedTuple):

@@ -84,8 +84,21 @@ class Built:
             raise ConfigurationError("Charges are given twice; one table of charges is enough.")
         return tables[0] if tables else None
 
+    def check_structures(self, count: int) -> None:
+        """Refuse terms for a structure with a number that there is not."""
+        for entry in self.entries:
+            for number in getattr(entry, "structures", None) or ():
+                if number >= count:
+                    raise ConfigurationError(
+                        f"{entry.type}: there is no structure {number}; there are {count}, counted "
+                        "from 0."
+                    )
+
     def among(self, structures: range) -> Built:
-        """The potential of some of the structures, which are counted anew."""
+        """The potential of some of the structures, which are counted anew.
+
+        Numbers of structures that there are not would be lost: see `check_structures`.
+        """
 
         def counted(entry: Any) -> Any:
             if getattr(entry, "structures", None) is None:

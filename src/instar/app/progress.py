@@ -55,6 +55,8 @@ class _Clock:
         self.seen: list[tuple[float, int]] = []
 
     def update(self, step: int) -> None:
+        if self.seen and step < self.seen[-1][1]:
+            self.seen = []  # a batch that was begun anew
         self.seen.append((time.monotonic(), step))
         self.seen = self.seen[-30:]
 

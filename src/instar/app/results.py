@@ -31,6 +31,7 @@ class Trajectory:
             self._periodic = file["systems/periodic"][:]
             self.steps = file["frames/step"][:]
             self.times = file["frames/time"][:]
+            self._counts = np.isfinite(file["frames/cell"][:, :, 0, 0]).sum(axis=0)
 
     def __len__(self) -> int:
         """The number of frames."""
@@ -43,8 +44,7 @@ class Trajectory:
 
     def count(self, system: int) -> int:
         """How many frames there are of a system: those of a later batch come later."""
-        with open_recording(self.path) as file:
-            return int(np.isfinite(file["frames/cell"][:, system, 0, 0]).sum())
+        return int(self._counts[system])
 
     def positions(self, system: int) -> np.ndarray:
         """(frames, atoms, 3) Å, not wrapped into the cell."""
@@ -61,10 +61,30 @@ class Trajectory:
 
     def atoms(self, system: int, frame: int = -1) -> Atoms:
         """One frame as an ASE structure."""
-        rows, frame = self.rows(system), range(self.count(system))[frame]
+        count = self.count(system)
+        if not -count <= frame < count:
+            raise IndexError(f"There are {count} frames of system {system}, and none {frame}.")
+        frame = range(count)[frame]
         with open_recording(self.path) as file:
-            positions = file["frames/positions"][frame, rows]
-            cell = file["frames/cell"][frame, system]
+            positions = file["frames/positions"][frame, self.rows(system)]
+            return self._structure(system, positions, file["frames/cell"][frame, system])
+
+    def history(self, system: int) -> list[Atoms]:
+        """All frames of a system as ASE structures."""
+        frames = zip(self.positions(system), self.cells(system), strict=True)
+        return [self._structure(system, positions, cell) for positions, cell in frames]
+
+    def structures(self, frame: int) -> list[Atoms]:
+        """One frame of all systems as ASE structures."""
+        with open_recording(self.path) as file:
+            positions, cells = file["frames/positions"][frame], file["frames/cell"][frame]
+        return [
+            self._structure(system, positions[self.rows(system)], cells[system])
+            for system in range(self.systems)
+        ]
+
+    def _structure(self, system: int, positions: np.ndarray, cell: np.ndarray) -> Atoms:
+        rows = self.rows(system)
         masses, periodic = self._masses[rows], self._periodic[system]
         return Atoms(self._numbers[rows], positions, masses=masses, cell=cell, pbc=periodic)
 
@@ -76,8 +96,9 @@ class Trajectory:
 
     def rows(self, system: int) -> slice:
         """Which rows of the tables are its atoms."""
-        here = np.flatnonzero(self._of_particle == range(self.systems)[system])
-        return slice(int(here[0]), int(here[-1]) + 1)
+        number = range(self.systems)[system]
+        first, last = np.searchsorted(self._of_particle, [number, number + 1])
+        return slice(int(first), int(last))
 
     def _column(self, name: str, system: int) -> np.ndarray:
         with open_recording(self.path) as file:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -17,7 +18,7 @@ from instar.app.progress import Progress, Silent
 from instar.app.provenance import provenance
 from instar.app.results import Run, summarised
 from instar.app.work import StoppedError, Work
-from instar.memory import HighWater, Plan, show
+from instar.memory import HighWater, Plan, find_budget, show
 
 __all__ = ["StoppedError", "resume", "run"]
 
@@ -43,12 +44,13 @@ def run(
     with jax.enable_x64(loaded.config.precision == "float64"):
         high_water = HighWater()
         plan, job = planned(loaded, high_water)
-        directory = RunDirectory.create(Path(place), loaded)
+        about = {"provenance.json": provenance(loaded), "plan.json": plan.to_json()}
+        directory = RunDirectory.create(Path(place), loaded, about)
         with directory.locked(), _told(directory, progress) as (say, shown):
-            directory.write_json("provenance.json", provenance(loaded))
-            directory.write_json("plan.json", plan.to_json())
             say(_headline(loaded, plan))
-            Work(directory, loaded, plan, high_water, say, shown).go(job)
+            work = Work(directory, loaded, plan, high_water, say, shown, ready=job)
+            del job  # its state is the run's from now on
+            work.go()
             return _finished(directory, loaded, report)
 
 
@@ -61,7 +63,9 @@ def resume(out: str | Path, *, progress: Progress | None = None, report: bool = 
             jax.enable_x64(loaded.config.precision == "float64"),
             _told(directory, progress) as (say, shown),
         ):
-            work = Work(directory, loaded, directory.plan(), HighWater(), say, shown)
+            budget = find_budget(loaded.config.memory.budget)
+            plan = dataclasses.replace(directory.plan(), budget=budget)
+            work = Work(directory, loaded, plan, HighWater(), say, shown)
             work.take_up()
             work.go()
             return _finished(directory, loaded, report)

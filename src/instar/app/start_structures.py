@@ -35,8 +35,12 @@ def packed(structures: Sequence[Atoms]) -> bytes:
 
 def _fixed(atoms: Atoms) -> np.ndarray:
     fixed = np.zeros(len(atoms), bool)
-    for constraint in atoms.constraints:  # others than FixAtoms were refused
-        fixed[constraint.index] = True
+    if atoms.constraints:
+        from ase.constraints import FixAtoms  # takes a while to import
+
+        for constraint in atoms.constraints:
+            if isinstance(constraint, FixAtoms):  # others are refused before a run begins
+                fixed[constraint.index] = True
     return fixed
 
 

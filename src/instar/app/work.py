@@ -12,19 +12,26 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+import jax
 import numpy as np
 
-from instar.app.build import Job, built, bytes_of, need_of_chunk, placed
+from instar.app.build import Job, OutgrownError, built, bytes_of, need_of_chunk, placed
 from instar.app.columns import appending, recording_of
 from instar.app.config import Loaded
 from instar.app.directory import RunDirectory, RunDirectoryError
-from instar.app.planning import OutgrownError, cut, systems_of
+from instar.app.planning import cut, systems_of
 from instar.app.progress import Progress
 from instar.app.snapshot import arrays_of, restored, sizes_of
 from instar.core.propagator import Repair, advance
 from instar.dynamics import md
 from instar.memory import HighWater, Plan, show
-from instar.storage import Background, Recording, newest_checkpoint, write_checkpoint
+from instar.storage import (
+    Background,
+    Checkpoint,
+    Recording,
+    newest_checkpoint,
+    write_checkpoint,
+)
 
 __all__ = ["StoppedError", "Work"]
 
@@ -63,8 +70,10 @@ class Work:
         high_water: HighWater,
         say: Callable[[str], None],
         progress: Progress,
+        ready: Job | None = None,
     ) -> None:
         self.directory, self.loaded, self.plan = directory, loaded, plan
+        self.ready, self.limit = ready, plan.limit
         self.say, self.progress = say, progress
         self.memory = _Memory(high_water, plan.predicted_peak)
         self.batch, self.segments, self.segments_before = 0, 0, 0
@@ -95,7 +104,7 @@ class Work:
 
     def take_up(self) -> None:
         """Go on from the newest checkpoint that is whole; from the beginning if there is none."""
-        if not any(self.directory.checkpoints.iterdir()):
+        if not any(self.directory.checkpoints.glob("*.checkpoint")):
             self.say("There is no checkpoint yet: the run begins anew.")
             return
         found, problems = newest_checkpoint(self.directory.checkpoints)
@@ -114,36 +123,52 @@ class Work:
         self.batch, self.checkpoints = starts.index(meta["systems"][0]), meta["number"]
         self.segments_before = self.segments = meta["segments_before"]
         if range(*meta["systems"]) == systems_of(self.plan, self.batch):
-            self.begin_batch()
-            notes = self.state.observed
-            self.state = restored(self.state, found.arrays, meta["sizes"])
-            self.state = placed(dataclasses.replace(self.state, observed=notes))
-            self.segments, self.prepared = meta["segments"], set()
+            self.segments = meta["segments"]
+            if meta["step"] == self.last:
+                self.batch, self.segments_before = self.batch + 1, self.segments
+            else:
+                self._restore(found)
         self.say(f"Going on from step {self.made} of {self.total}.")
 
-    def begin_batch(self, job: Job | None = None) -> None:
+    def _restore(self, found: Checkpoint) -> None:
+        """The state of a checkpoint; what has come so far is not stopped by its memory."""
+        job = self._begin_batch(None)
+        notes = self.state.observed
+        state = restored(self.state, found.arrays, found.meta["sizes"])
+        self.state = placed(dataclasses.replace(state, observed=notes))
+        with self.memory.high_water.apart():
+            need = need_of_chunk(job, self.state)
+        if need > self.limit:
+            self.say(f"The run needs {show(need)}, more than the {show(self.limit)} it may take.")
+        self.limit = max(self.limit, need)
+        self.memory.planned = max(self.memory.planned, need)
+
+    def _begin_batch(self, limit: int | None) -> Job:
         """The batch, at its first step."""
         systems = systems_of(self.plan, self.batch)
+        job, self.ready = self.ready, None
         if job is None or job.systems != systems:
             with self.memory.high_water.apart():
-                job = built(self.loaded, systems)
+                job = built(self.loaded, systems, limit)
         self.job, self.state = dataclasses.replace(job, state=None), job.state
         self.chunk, self.exploded, self.prepared = 1, set(), {job.phase_at(0).name}
-        self.memory.state = bytes_of(job.state)
-        self._check_need(job.need)
-        self._say_what_grew("before the first step", job.sizes or {}, sizes_of(job.state) or {})
+        self.memory.state = bytes_of(job.state) if jax.default_backend() == "cpu" else 0
+        if limit is not None:
+            self._check_need(job.need)
+            grown = sizes_of(job.state) or {}
+            self._say_what_grew("before the first step", job.sizes or {}, grown)
+        return self.job
 
     # The loop ----------------------------------------------------------------------------------
 
-    def go(self, job: Job | None = None) -> None:
+    def go(self) -> None:
         """To the last step of the last batch, or until it is told to stop."""
         begin, first = time.monotonic(), self.made
         with Background() as background, _signals(self.stop):
             while self.batch < len(self.plan.batches) and not self.stop.is_set():
                 try:
                     if self.state is None:
-                        self.begin_batch(job)
-                        job = None
+                        self._begin_batch(self.limit)
                     self._run_batch(background)
                 except OutgrownError as outgrown:
                     self._cut(outgrown.need)
@@ -166,8 +191,13 @@ class Work:
             recording.abandon()
             raise
         if int(self.state.step) == self.last:
-            self.batch, self.state, self.job = self.batch + 1, None, None
-            self.segments_before = self.segments
+            self.batch, self.segments_before = self.batch + 1, self.segments
+            self._let_go()
+
+    def _let_go(self) -> None:
+        """Of the state, which was not counted when it was made."""
+        with self.memory.high_water.apart():
+            self.state, self.job = None, None
 
     def _record_batch(self, job: Job, recording: Recording, background: Background) -> None:
         pause = self.loaded.config.output.checkpoint_every
@@ -214,7 +244,7 @@ class Work:
 
     def _memory_line(self) -> str:
         taken, planned = show(self.memory.taken), show(self.memory.planned)
-        return f"{taken}, planned {planned}, allowed {show(self.plan.limit)}"
+        return f"{taken}, planned {planned}, allowed {show(self.limit)}"
 
     def _prepare(self, job: Job, state: md.State) -> None:
         """Compile what comes next, and see that it fits."""
@@ -222,7 +252,7 @@ class Work:
             self._check_need(need_of_chunk(job, state))
 
     def _check_need(self, need: int) -> None:
-        if need > self.plan.limit:
+        if need > self.limit:
             raise OutgrownError(need)
         self.memory.planned = max(self.memory.planned, need)
 
@@ -230,10 +260,11 @@ class Work:
         """Begin the batch anew as two: together they no longer fit."""
         self.plan = cut(self.loaded, self.plan, self.batch, need)
         self.directory.write_json("plan.json", self.plan.to_json())
-        self.job, self.state, self.segments = None, None, self.segments_before
+        self.segments = self.segments_before
+        self._let_go()
         self.say(
-            f"Batch {self.batch + 1} would need {show(need)} of {show(self.plan.limit)}: it is cut "
-            "in two, and begun anew."
+            f"Batch {self.batch + 1} would need {show(need)} of {show(self.limit)}: it is cut in "
+            "two, and begun anew."
         )
 
     def _say_what_grew(self, when: str, before: Sizes, after: Sizes) -> None:

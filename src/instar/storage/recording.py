@@ -19,7 +19,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import math
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -33,8 +32,6 @@ __all__ = ["Column", "Recording", "RecordingError", "open_recording"]
 
 _CHUNK_BYTES = 2**20
 """About what one chunk holds: compressed and read as one."""
-
-_SEGMENT = re.compile(r"(\d{5})\.h5")
 
 
 class RecordingError(StorageError):
@@ -106,11 +103,11 @@ class Recording:
         self._pending: dict[str, list[Mapping[str, np.ndarray]]] = {name: [] for name in streams}
         self.folder.mkdir(exist_ok=True)
         kept = [self._segment(number) for number in range(segments)]
+        self._closed = [_segment_at(segment, streams) for segment in kept]
+        self._write_main()
         for old in self.folder.iterdir():
             if old not in kept:
                 old.unlink()
-        self._closed = [_segment_at(segment, streams) for segment in kept]
-        self._write_main()
 
     @property
     def segments(self) -> int:
@@ -243,6 +240,11 @@ def _segment_at(path: Path, streams: Streams) -> _Segment:
     with _opened(path) as file:
         counts = {}
         for stream, columns in streams.items():
+            missing = [name for name in columns if f"{stream}/{name}" not in file]
+            if missing:
+                raise RecordingError(
+                    f"{path} has no {stream}/{missing[0]}, which is asked for now."
+                )
             lengths = {file[f"{stream}/{name}"].shape[0] for name in columns}
             if len(lengths) > 1:
                 raise RecordingError(f"{path} is damaged: columns of {stream} differ in length.")

@@ -167,9 +167,14 @@ def _check_conditions(config: Config, systems: Sequence[Wanted], problems: list[
 def _check_together(systems: Sequence[Wanted], structures: Sequence[Atoms], built: Built) -> None:
     """The potential knows all species, cells have a volume, charges are there."""
     problems: list[Problem] = []
-    for wanted, atoms in zip(systems, structures, strict=True):
+    try:
+        built.check_structures(len(structures))
+    except ConfigurationError as error:
+        raise _ProblemsError([(("potential",), str(error))]) from None
+    for number, (wanted, atoms) in enumerate(zip(systems, structures, strict=True)):
+        own = built.among(range(number, number + 1))
         try:
-            potential = built.potential(Batch.of([atoms], built.charges))
+            potential = own.potential(Batch.of([atoms], built.charges))
             problems += [(("potential",), text) for text in _missing(potential, atoms)]
         except StructureError as error:
             place = ("systems", wanted.entry, "structure")

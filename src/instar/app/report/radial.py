@@ -37,7 +37,7 @@ def radial_of(trajectory: Trajectory, loaded: Loaded) -> tuple[np.ndarray, np.nd
     with jax.enable_x64(True):
         frames = []
         for number in chosen:
-            systems = [trajectory.atoms(s, int(number)) for s in range(trajectory.systems)]
+            systems = trajectory.structures(int(number))
             frames.append(_Frame(*tables(Batch.of(systems), np.float64)))
         stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *frames)
         found = observe(RadialDistribution.of(frames[0], _REACH, _BINS), stacked).result()

@@ -199,12 +199,12 @@ def _timing(sessions: list[dict[str, Any]], plan: dict[str, Any] | None) -> str:
     """What each process that worked on the run took, and what grew on the way."""
     lines = [
         f"<p>Steps {one['first']} to {one['last']} in {one['seconds']:.1f} s; "
-        f"most memory {show(one['peak'])}, planned {show(one['planned'])}.</p>"
+        f"most memory {show(one['peak'])}, planned {show(one.get('planned', 0))}.</p>"
         for one in sessions
     ]
     if plan is not None:
         lines.append(
-            f"<p>Planned at the beginning: {show(plan['predicted_peak'])}, "
+            f"<p>The plan: {show(plan['predicted_peak'])}, "
             f"{_counted(len(plan['batches']), 'batch', 'batches')}; "
             f"{html.escape(plan['limited_by'])}. The budget was {show(plan['budget']['bytes'])} "
             f"({html.escape(plan['budget']['source'])}).</p>"

@@ -5,7 +5,7 @@ from instar.dynamics.md.brownian import brownian
 from instar.dynamics.md.cell_rescaling import CellRescaling, cell_rescaling
 from instar.dynamics.md.centre import total_mass, without_net_velocity
 from instar.dynamics.md.containment import Explosion, explosions
-from instar.dynamics.md.forces import Forces, computed
+from instar.dynamics.md.forces import Forces, compile_forces, computed
 from instar.dynamics.md.knobs import Ramp, knob
 from instar.dynamics.md.langevin import OrnsteinUhlenbeck, langevin, thermal_velocities
 from instar.dynamics.md.motion import Drift, Kick
@@ -40,6 +40,7 @@ __all__ = [
     "begin_blocks",
     "brownian",
     "cell_rescaling",
+    "compile_forces",
     "computed",
     "draw_velocities",
     "explosions",

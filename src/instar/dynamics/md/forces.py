@@ -17,7 +17,7 @@ from instar.dynamics.md.part import Part
 from instar.dynamics.md.state import NEIGHBORS, State
 from instar.potentials import evaluate
 
-__all__ = ["Forces", "computed", "is_due", "with_forces"]
+__all__ = ["Forces", "compile_forces", "computed", "is_due", "with_forces"]
 
 _FARTHEST = 2.0**27
 """Cells away, beyond which a particle is lost: they are counted in 32 bits."""
@@ -64,6 +64,11 @@ def with_forces(state: State, virial: bool = False) -> State:
 
 
 _COMPUTED = jax.jit(as_result_function(lambda state: with_forces(state, virial=True)))
+
+
+def compile_forces(state: State) -> None:
+    """Compile what `computed` runs for a state like this; nothing is computed."""
+    _COMPUTED.lower(state).compile()
 
 
 def computed(state: State) -> State:
