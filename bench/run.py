@@ -85,7 +85,7 @@ def bytes_on_disk(folder: Path) -> int:
 
 def seconds_to_first_step(config: Path, folder: Path, cache: Path) -> float:
     """From the command to the line that says that the first step is made."""
-    variables = {**os.environ, "XLA_FLAGS": "", "JAX_COMPILATION_CACHE_DIR": str(cache)}
+    variables = {**os.environ, "XLA_FLAGS": "", "XDG_CACHE_HOME": str(cache)}
     command = [sys.executable, "-m", "instar", "run", str(config), "--out", str(folder)]
     begin = time.perf_counter()
     process = subprocess.Popen(command, env=variables, stderr=subprocess.PIPE, text=True)

@@ -79,6 +79,15 @@ def test_structures_keep_their_terms_when_they_are_computed_in_parts():
         ]
 
 
+def test_a_number_of_a_structure_that_there_is_not_is_refused():
+    built = build([STIFF])
+    built.check_structures(4)
+    with pytest.raises(ConfigurationError, match="there is no structure 3; there are 3"):
+        built.check_structures(3)
+    with pytest.raises(ConfigurationError, match="there is no structure 3; there are 3"):
+        md_blocks([chain(1, 1.2)] * 3, [STIFF])
+
+
 def test_blocks_of_a_run_have_the_terms_of_their_structures():
     molecules = [chain(1, 1.2)] * 4
     with jax.enable_x64(True):

@@ -101,6 +101,7 @@ def test_mistakes_are_refused():
         md.simulate_blocks(md.nve(2 * FS), [state, state], 1)
 
 
+@pytest.mark.long
 def test_a_failed_check_of_one_block_ends_the_run():
     blocks = md_blocks(STRUCTURES, LENNARD_JONES, atoms=33)
     with raises(CapacityError, "Insufficient capacity: 4 > 3."):

@@ -131,6 +131,7 @@ def total_energy(state):
     return md.thermo(md.Part(), state).total
 
 
+@pytest.mark.long
 def test_salt_with_an_ewald_sum_conserves_energy():
     salt = bulk("NaCl", "rocksalt", 5.64, cubic=True)
     salt.set_initial_charges([1.0 if s == "Na" else -1.0 for s in salt.symbols])

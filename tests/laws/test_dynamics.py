@@ -21,9 +21,11 @@ from instar.dynamics import md
 
 
 def in_ci(names):
-    """Lengths that change one by one are left to `make test-long`: a whole cell can do more."""
+    """Cells that change their shape are left to `make test-long`: they take longest to compile."""
     long = pytest.mark.long
-    return [pytest.param(n, marks=long) if "anisotropic" in n else n for n in names]
+    return [
+        pytest.param(n, marks=long) if n.endswith(("anisotropic", "full")) else n for n in names
+    ]
 
 
 ALL = in_ci(METHODS)
@@ -40,7 +42,7 @@ def _double():
         yield
 
 
-@pytest.mark.parametrize("name", with_lists("mtk"))
+@pytest.mark.parametrize("name", with_lists("langevin"))
 def test_a_system_moves_as_it_does_alone(name):
     method = METHODS[name]
     options = {"skin": 0.3}
