@@ -34,6 +34,7 @@ def listed(state):
     return state.neighbors
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "step",
     [

@@ -105,6 +105,7 @@ def test_seed_zero_is_a_seed():
     assert (np.asarray(one) != np.asarray(other)).all()
 
 
+@pytest.mark.long
 def test_energy_fluctuates_with_the_square_of_the_step_and_does_not_drift():
     fluctuations, drifts = [], []
     for time_step, steps in ((8 * FS, 250), (4 * FS, 500)):
