@@ -8,7 +8,9 @@ import pytest
 from app.runs import assert_same, configuration, recorded, resume, run, written
 from app.test_runs import StopAfter
 
+from instar.app.build import _methods
 from instar.app.cli import main
+from instar.app.config import load
 from instar.app.run import StoppedError
 from instar.memory import MemoryPlanError, Plan
 
@@ -113,6 +115,16 @@ def test_a_batch_that_outgrows_its_budget_is_begun_anew_in_two(tmp_path):
         one["thermo/potential"][early], other["thermo/potential"][early], rtol=1e-6
     )
     assert np.isfinite(other["frames/positions"]).all()
+
+
+def test_how_a_system_is_equilibrated_does_not_depend_on_its_batch():
+    """A thermostat equilibrates for `nve`, if all systems of the run have a temperature."""
+    config = configuration("nve")
+    assert len({id(step) for step in _methods(load(config), load(config).systems[:1])}) == 2
+    del config["systems"][1]["temperature"]
+    loaded = load(config)
+    equilibration, production = _methods(loaded, loaded.systems[:1])
+    assert equilibration is production
 
 
 def test_a_large_system_among_small_ones_is_refused_at_once(tmp_path):

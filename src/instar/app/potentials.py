@@ -112,6 +112,8 @@ class Built:
         """The potential for these structures."""
         if self.given is not None:
             return self.given
+        if len(batch.counts):
+            self.check_structures(len(batch.counts))
         try:
             whole = _summed(self.entries, batch)
             exclusions = exclusions_of(self.entries, batch)

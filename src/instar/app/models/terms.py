@@ -31,12 +31,6 @@ class TermsConfig(Strict):
         count = len(batch.counts)
         if self.structures is None or count == 0:
             return list(range(count))
-        for number in self.structures:
-            if number >= count:
-                raise ConfigurationError(
-                    f"{self.type}: there is no structure {number}; "  # pyright: ignore[reportAttributeAccessIssue]
-                    f"there are {count}, counted from 0."
-                )
         return sorted(set(self.structures))
 
     def placed(
