@@ -5,6 +5,7 @@
 VENV = .venv
 OLDEST = .venv-oldest
 RUN = $(VENV)/bin/python
+GROUPS = test test-long test-physics test-peers test-reference test-oldest
 
 all: test
 
@@ -24,8 +25,10 @@ test-long: $(VENV)/.ready
 	$(RUN) -m pytest --hypothesis-profile=long
 
 test-reference: $(VENV)/.ready
-	@test -d "$(REFERENCE)/nist" || { echo "Name the folder with the reference files: make test-reference REFERENCE=<folder>" >&2; exit 1; }
-	REFERENCE=$(REFERENCE) $(RUN) -m pytest -m reference tests/reference
+	@test -n "$(REFERENCE)$(STRUCTURES)" || { echo "Name a folder with reference files, one with frameworks, or both: make test-reference REFERENCE=<folder> STRUCTURES=<folder>" >&2; exit 1; }
+	@test -z "$(REFERENCE)" || test -d "$(REFERENCE)/nist" || { echo "REFERENCE=$(REFERENCE) holds no folder nist" >&2; exit 1; }
+	@test -z "$(STRUCTURES)" || ls "$(STRUCTURES)"/*.cif >/dev/null 2>&1 || { echo "STRUCTURES=$(STRUCTURES) holds no CIF files" >&2; exit 1; }
+	REFERENCE="$(REFERENCE)" STRUCTURES="$(STRUCTURES)" $(RUN) -m pytest -m reference tests/reference
 
 test-peers: $(VENV)/.ready
 	@tools/peers lammps
@@ -38,6 +41,9 @@ test-physics: $(VENV)/.ready
 
 test-oldest: $(OLDEST)/.ready
 	$(OLDEST)/bin/python -m pytest
+
+test-all: $(VENV)/.ready
+	@$(RUN) tools/groups.py $(GROUPS)
 
 check: $(VENV)/.ready
 	$(VENV)/bin/ruff check .
@@ -67,4 +73,4 @@ bench-peers: $(VENV)/.ready
 clean:
 	rm -rf $(VENV) $(OLDEST) .venv-peers .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 
-.PHONY: all demo test test-long test-oldest test-peers test-physics test-reference check pins bench bench-peers clean
+.PHONY: all demo test test-all test-long test-oldest test-peers test-physics test-reference check pins bench bench-peers clean

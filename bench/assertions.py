@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import gc
 import importlib
-import math
 import statistics
 import time
 from collections.abc import Callable
@@ -23,6 +22,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 from jax.experimental import checkify
+from record import figure, timed, written
 
 from instar.core.assertion import runtime_assert
 from instar.core.capacity import LensCapacity
@@ -139,6 +139,7 @@ def show(what: str, times: dict[str, float], goal: float | None = None) -> None:
             wanted = f"{goal:>6} {'ok' if ratio <= goal else 'MISSED'}" if goal else ""
             verdict = wanted if name == OURS.name else ""
             print(f"{what + ': ' + name:<50} {numbers} {verdict}".rstrip())
+            figure(f"{what}: {name}", ratio, goal if name == OURS.name else None)
 
 
 def compiled(program: Callable[[Check], Program]) -> dict[str, Program]:
@@ -158,14 +159,16 @@ def compiled(program: Callable[[Check], Program]) -> dict[str, Program]:
 
 def best_times(runs: dict[str, Program], repeats: int) -> dict[str, float]:
     """Shortest time of each until its value is there, taken in turns."""
-    best = dict.fromkeys(runs, math.inf)
+    times: dict[str, list[float]] = {name: [] for name in runs}
     x = jnp.float32(0.5)
     for _ in range(repeats):
         for name, run in runs.items():
             start = time.perf_counter()
             run(x).block_until_ready()
-            best[name] = min(best[name], time.perf_counter() - start)
-    return best
+            times[name].append(time.perf_counter() - start)
+    for name, taken in times.items():
+        timed(taken, name)
+    return {name: min(taken) for name, taken in times.items()}
 
 
 def build_times[K](
@@ -188,6 +191,9 @@ def build_times[K](
                 traced.lower().compile()
             traces[key].append(middle - start)
             compilations[key].append(time.perf_counter() - middle)
+    for key in programs:
+        both = zip(traces[key], compilations[key], strict=True)
+        timed([trace + compilation for trace, compilation in both], str(key))
     medians = [{k: statistics.median(taken[k]) for k in taken} for taken in (traces, compilations)]
     return medians[0], medians[1]
 
@@ -259,6 +265,7 @@ def bytes_read_when_all_pass() -> None:
     result.raise_assertion()
     verdict = "ok" if passes.nbytes == 1 else "MISSED"
     print(f"bytes read by the host when all pass: {passes.nbytes}, goal 1: {verdict}")
+    figure("bytes read by the host when all pass", passes.nbytes, 1)
     guard = "holds" if guard_holds() else f"does nothing on {jax.default_backend()}"
     print(f"  the program ran with reads by the host forbidden (a guard that {guard});")
     print(f"  raise_assertion() worked with the result's other {len(others)} arrays deleted")
@@ -285,6 +292,7 @@ def trace_time_by_depth() -> None:
         bare, ours, *_ = times
         row = "".join(f"{milliseconds:>11.1f}" for milliseconds in times)
         print(f"{depth:>7}{row}{ours / bare:>12.2f}{(ours - bare) / depth:>28.1f}")
+        figure(f"trace of {depth} nested scans, ours against bare", ours / bare)
 
 
 @dataclass
@@ -311,25 +319,29 @@ def cost_of_a_late_failure() -> None:
     def run(room: int) -> Callable[[], Any]:
         state = Walkers(jnp.zeros(4096), jnp.int32(0), room)
 
-        def timed() -> Array:
+        def work() -> Array:
             return advance(walk, jax.random.key(0), state, 2000).x.block_until_ready()
 
-        return timed
+        return work
 
     runs = {"failing": run(1), "roomy": run(2)}
     results = {name: np.asarray(run()).tobytes() for name, run in runs.items()}
-    best = dict.fromkeys(runs, math.inf)
+    times: dict[str, list[float]] = {name: [] for name in runs}
     for _ in range(20):
-        for name, timed in runs.items():
+        for name, work in runs.items():
             start = time.perf_counter()
-            timed()
-            best[name] = min(best[name], time.perf_counter() - start)
+            work()
+            times[name].append(time.perf_counter() - start)
+    for name, taken in times.items():
+        timed(taken, name)
+    best = {name: min(taken) for name, taken in times.items()}
     ratio = best["failing"] / best["roomy"]
     equal = "equal to the bit" if results["failing"] == results["roomy"] else "DIFFERENT"
     print("advance by 2000 steps, without compiling; results", equal)
     numbers = f"{best['failing'] * 1e6:>11.1f} {best['roomy'] * 1e6:>11.1f} {ratio:>7.2f}"
     verdict = "ok" if ratio <= 1.1 else "MISSED"
     print(f"{'a failure at step 1500 against none':<50} {numbers} {1.1:>6} {verdict}")
+    figure("a failure at step 1500 against none", ratio, 1.1)
 
 
 def main() -> None:
@@ -346,4 +358,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    with written("assertions"):
+        main()

@@ -16,6 +16,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from record import figure, timed, written
 
 from instar.core.data import Buffered, Index, Table, Vocabulary
 from instar.core.typing import ParticleId, SystemId
@@ -39,13 +40,15 @@ def best_times(
     first: Callable[[], Any], second: Callable[[], Any], repeats: int, calls: int
 ) -> tuple[float, float]:
     """Shortest time per call of each, taken in turns."""
-    best = [float("inf"), float("inf")]
+    times: tuple[list[float], list[float]] = ([], [])
     for _ in range(repeats):
-        for which, run in enumerate((first, second)):
+        for taken, run in zip(times, (first, second), strict=True):
             start = time.perf_counter()
             jax.block_until_ready([run() for _ in range(calls)][-1])
-            best[which] = min(best[which], (time.perf_counter() - start) / calls)
-    return best[0], best[1]
+            taken.append((time.perf_counter() - start) / calls)
+    for name, taken in zip(("ours", "bare"), times, strict=True):
+        timed(taken, name)
+    return min(times[0]), min(times[1])
 
 
 def show(what: str, first: float, second: float, goal: float) -> None:
@@ -54,6 +57,7 @@ def show(what: str, first: float, second: float, goal: float) -> None:
     print(
         f"{what:<62} {first * 1e6:>11.1f} {second * 1e6:>11.1f} {ratio:>7.2f} {goal:>6} {verdict}"
     )
+    figure(what, ratio, goal)
 
 
 def calls_of_a_compiled_function() -> None:
@@ -185,6 +189,7 @@ def inserting_and_deleting() -> None:
     occupied = int(buffer.num_occupied)
     what = f"insert + delete in 10⁵ rows, 1000 times ({occupied} rows in the end)"
     print(f"{what:<62} {traces} compilation, goal 1: {verdict}")
+    figure(f"{what}, compilations", traces, 1)
 
 
 def memory_of_range_keys() -> None:
@@ -198,6 +203,8 @@ def memory_of_range_keys() -> None:
         f"host memory for 10⁶ range keys: {untouched / ROWS:.4f} bytes per key; "
         f"{read / ROWS:.0f} after reading the tuple"
     )
+    figure("host memory for 10⁶ range keys, bytes per key", untouched / ROWS)
+    figure("… after reading the tuple", read / ROWS)
 
 
 def main() -> None:
@@ -213,4 +220,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    with written("core"):
+        main()

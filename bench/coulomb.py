@@ -25,6 +25,7 @@ import jax
 import numpy as np
 from fluid import both_cores, show
 from ions import Salt, converged, forces_of, made_for, rms, rock_salt, seconds
+from record import figure, written
 
 ACCURACY = 2e-4
 """The error we ask for: about that of everyday molecular dynamics."""
@@ -59,6 +60,7 @@ def fastest(salt: Salt, exact: np.ndarray, most: float, name: str, arguments: st
         raise SystemExit(f"{name}: no setting has an error of {most:.1e} or less: {errors}")
     best = min(good, key=lambda row: row["fastest"])
     print(f"  {name}: {best['fastest'] * 1e3:.2f} ms with {best['settings']}")
+    figure(f"{len(salt.charges)} ions, {name} (s)", best["fastest"], settings=best["settings"])
     return best["fastest"]
 
 
@@ -69,6 +71,7 @@ def against_peers() -> None:
         points = [made_for(salt, ACCURACY, devices) for devices in (None, both_cores())]
         error, ours = rms(forces_of(points[0]) - exact), min(map(seconds, points))
         print(f"  instar: {ours * 1e3:.2f} ms, error {error:.1e} kₑe²/Å²")
+        figure(f"{ions} ions, instar (s)", ours, error=error)
         for style, arguments in LAMMPS.items():
             theirs = fastest(salt, exact, error, "lammps", f"{arguments} --processes 2")
             show(f"{ions} ions, speed against LAMMPS {style}", theirs / ours, "(a figure)")
@@ -108,5 +111,6 @@ ROWS = {"peers": against_peers, "growth": growth, "crossover": crossover}
 
 if __name__ == "__main__":
     jax.config.update("jax_enable_x64", True)
-    for name in sys.argv[1:] or list(ROWS):
-        ROWS[name]()
+    with written("coulomb"):
+        for name in sys.argv[1:] or list(ROWS):
+            ROWS[name]()

@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from jax.sharding import Mesh
+from record import figure, timed
 
 from instar.core.data import Index, Table
 from instar.core.lens import lens
@@ -183,6 +184,7 @@ def peer(name: str, script: str, *arguments: str) -> dict[str, float]:
 def show(what: str, ratio: float, goal: str) -> None:
     """One row of a bench."""
     print(f"{what:62} {ratio:8.3f}   goal {goal}", flush=True)
+    figure(what, ratio, goal)
 
 
 def best_of(work: Callable[[], Any], repeats: int = 5) -> float:
@@ -193,15 +195,17 @@ def best_of(work: Callable[[], Any], repeats: int = 5) -> float:
         start = time.perf_counter()
         jax.block_until_ready(work())
         times.append(time.perf_counter() - start)
+    timed(times)
     return min(times)
 
 
 def atom_steps_per_second(state: Fluid, steps: int, repeats: int = 3) -> float:
     """Speed in a steady state: the run goes on from where it was."""
-    speeds = []
+    times = []
     state = run(state, steps)
     for _ in range(repeats):
         start = time.perf_counter()
         state = jax.block_until_ready(run(state, steps))
-        speeds.append(len(state.particles) * steps / (time.perf_counter() - start))
-    return max(speeds)
+        times.append(time.perf_counter() - start)
+    timed(times)
+    return len(state.particles) * steps / min(times)

@@ -33,6 +33,7 @@ from fluid import (
     show,
 )
 from jax import Array, lax
+from record import figure, written
 from small_systems import small_systems_speed
 
 from instar.potentials import evaluate
@@ -94,6 +95,7 @@ def steps_against_peers() -> None:
     for atoms, steps, least in ((4000, 400, 0.5), (32_000, 60, 0.4)):
         ours = speed(atoms, steps, both_cores())
         print(f"  instar, {atoms} atoms: {ours / 1e6:.2f} M atom-steps/s")
+        figure(f"NVE steps, {atoms} atoms (atom-steps/s)", ours)
         known = ["--atoms", str(atoms), "--steps", str(steps)]
         lammps = max(
             peer("lammps", "lammps_nve.py", *known, "--skin", skin, "--processes", "2")[
@@ -102,6 +104,7 @@ def steps_against_peers() -> None:
             for skin in ("0.25", "0.3")
         )
         print(f"  LAMMPS, 2 processes: {lammps / 1e6:.2f} M atom-steps/s")
+        figure(f"NVE steps, {atoms} atoms, LAMMPS (atom-steps/s)", lammps)
         show(f"NVE steps, {atoms} atoms, speed against LAMMPS", ours / lammps, f">= {least}")
         known = ["--atoms", str(atoms), "--steps", "50", "--skin", "0.5"]
         jaxmd = peer("jaxmd", "jaxmd_nve.py", *known)
@@ -145,5 +148,6 @@ ROWS = {
 
 if __name__ == "__main__":
     jax.config.update("jax_enable_x64", True)
-    for name in sys.argv[1:] or ["memory", "limit", "steps", "small", "growth"]:
-        ROWS[name]()
+    with written("forces"):
+        for name in sys.argv[1:] or ["memory", "limit", "steps", "small", "growth"]:
+            ROWS[name]()

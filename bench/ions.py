@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from ase import Atoms
 from fluid import best_of
 from jax import Array
 from jax.sharding import Mesh
 
-from instar.app.point import Point
-from instar.app.structures import Batch, tables
+from instar.app.ase.structures import structures_of, tables
+from instar.app.evaluation.point import Point
 from instar.core.lens import lens
 from instar.core.propagator import propagate_and_fix
 from instar.core.result import as_result_function
@@ -46,15 +47,8 @@ def rock_salt(ions: int) -> Salt:
 def prepared(salt: Salt, potential: Ewald, mesh: Mesh | None) -> Point:
     """A state with its neighbor list made."""
     count = len(salt.charges)
-    batch = Batch(
-        np.array([count]),
-        salt.positions,
-        ["X"] * count,
-        salt.charges,
-        salt.cell[None],
-        np.ones((1, 3), bool),
-    )
-    particles, systems = tables(batch, np.float64)
+    atoms = Atoms(f"X{count}", salt.positions, cell=salt.cell, pbc=True, charges=salt.charges)
+    particles, systems = tables(structures_of([atoms]), np.float64)
     neighbors = NeighborList.of(particles, systems, potential.reach, SKIN, mesh=mesh)
     point = Point(jax.tree.map(jnp.asarray, potential), particles, systems, neighbors)
     neighbors, point = propagate_and_fix(_updated, point)
@@ -72,10 +66,10 @@ def _updated(point: Point) -> NeighborList:
 def _computed(point: Point, parts: str = "all") -> Any:
     potential: Any = point.potential
     if parts == "reciprocal":
-        from instar.geometry import System
+        from instar.geometry import AllParticles
 
-        system = System.of(point.particles, point.systems)
-        return potential.reciprocal(system.positions, point.particles.data.charges, system)
+        everyone = AllParticles.of(point.particles, point.systems)
+        return potential.reciprocal(everyone.positions, point.particles.data.charges, everyone)
     return evaluate(potential, point.particles, point.systems, point.neighbors)
 
 

@@ -20,6 +20,7 @@ import jax
 import jax.numpy as jnp
 from memory_limit import hard_limits
 from memory_programs import CASES
+from record import figure, written
 from statefunc import best_times
 
 from instar.core.utils.jax_compat import planning_options
@@ -81,6 +82,8 @@ def table(rows: list[tuple[str, int]]) -> None:
         ratio = f"{predicted / taken[-1]:>7.2f}"
         note = " (the smallest)" if (name, size) == SMALLEST else ""
         print(f"{name:<42}{figures}{spread:>22}{ratio} {verdict}{note}", flush=True)
+        sizes = {"predicted": predicted, "reported": reported, "measured": taken}
+        figure(f"{name}, {size}", predicted / taken[-1], f"1 to {MOST}", bytes=sizes)
 
 
 def cost_of_options(size: int = 4096) -> None:
@@ -91,6 +94,7 @@ def cost_of_options(size: int = 4096) -> None:
     runs = [lowered.compile(compiler_options=each) for each in options]
     best = best_times([lambda run=run: run(x, x) for run in runs])
     print(f"\nproduct, {size} × {size}: planned / default options, time: {best[0] / best[1]:.2f}")
+    figure(f"product, {size} × {size}: planned / default options, time", best[0] / best[1])
 
 
 def speed_of_batches(most: int = 4096) -> None:
@@ -107,6 +111,7 @@ def speed_of_batches(most: int = 4096) -> None:
     for frames, each in zip(sizes, times, strict=True):
         taken = programs.need(jax.ShapeDtypeStruct((frames, 50, 3), jnp.float32)).reported
         print(f"{show(taken):>10}{each / min(times):>7.2f}")
+        figure(f"{name}: time for a frame in a batch of {frames}", each / min(times))
 
 
 if __name__ == "__main__":
@@ -114,8 +119,9 @@ if __name__ == "__main__":
         print(json.dumps(measured(sys.argv[2], int(sys.argv[3]))))
     else:
         chosen = sys.argv[1:]
-        table([row for row in ROWS if not chosen or row[0] in chosen])
-        if not chosen:
-            cost_of_options()
-            speed_of_batches()
-            hard_limits()
+        with written("memory"):
+            table([row for row in ROWS if not chosen or row[0] in chosen])
+            if not chosen:
+                cost_of_options()
+                speed_of_batches()
+                hard_limits()

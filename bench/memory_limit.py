@@ -21,6 +21,7 @@ from typing import Any
 import jax
 import numpy as np
 from memory_programs import PARTICLES, pairs
+from record import figure
 
 from instar.memory import Evaluated, Programs, evaluate, find_budget, plan_work, run, show
 from instar.memory.frames import FramesWork, frames_of
@@ -107,9 +108,13 @@ def hard_limits() -> None:
         trajectory(path)
         for name, way in RUNS:
             print(flush=True)
-            ended = subprocess.run([sys.executable, __file__, way, str(path), name], check=False)
+            command = [sys.executable, __file__, way, str(path), name]
+            ended = subprocess.run(command, check=False, stdout=subprocess.PIPE, text=True)
+            print(ended.stdout, end="")
             if ended.returncode:
                 print(f"{name}, {way}: it failed   MISSED")
+            kept = ended.returncode == 0 and "MISSED" not in ended.stdout
+            figure(f"{name}, {way}: keeps to its limit", int(kept), 1, said=ended.stdout)
 
 
 WAYS: dict[str, Callable[[Path, str], None]] = {

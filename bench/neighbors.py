@@ -19,6 +19,7 @@ from typing import Any
 import jax
 import numpy as np
 from fluid import DENSITY, Fluid, best_of, both_cores, fluid, peer, show
+from record import figure, written
 
 from instar.neighbors.grid import grid_of
 from instar.neighbors.images import wrap
@@ -32,7 +33,7 @@ def build_time(state: Fluid) -> float:
 
     @jax.jit
     def make(state: Fluid, positions: Any) -> Any:
-        return state.neighbors._made(positions, data.system.indices, cell)
+        return state.neighbors._made(positions, data.system, cell)
 
     return best_of(lambda: make(state, data.positions), 15)
 
@@ -62,7 +63,7 @@ def searches(atoms: int) -> None:
 
         @jax.jit
         def grid(positions: Any) -> Any:
-            wrapped = wrap(positions, data.system.indices, cell)  # noqa: B023 (called at once)
+            wrapped = wrap(positions, data.system, cell)  # noqa: B023 (called at once)
             return grid_of(wrapped, positions, cell, reach, rows, subdivision)  # noqa: B023
 
         whole, sorting = build_time(state), best_of(lambda: grid(data.positions), 15)  # noqa: B023
@@ -71,11 +72,14 @@ def searches(atoms: int) -> None:
             f"  {atoms:6} atoms, {subdivision} bins to a reach: {whole * nanoseconds:7.0f} "
             f"ns/atom, of which images and bins {sorting * nanoseconds:6.0f}"
         )
+        what = f"search of {atoms} atoms, {subdivision} bins to a reach (ns/atom)"
+        figure(what, whole * nanoseconds, sorting=sorting * nanoseconds)
 
 
 if __name__ == "__main__":
     jax.config.update("jax_enable_x64", True)
-    against_vesin(10_000)
-    print("time of one search, one core:")
-    for atoms in (64, 500, 4000, 32_000):
-        searches(atoms)
+    with written("neighbors"):
+        against_vesin(10_000)
+        print("time of one search, one core:")
+        for atoms in (64, 500, 4000, 32_000):
+            searches(atoms)

@@ -19,6 +19,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from record import figure, timed, written
 
 from instar.statefunc import (
     Edges,
@@ -106,6 +107,8 @@ def memory(mode: str, layout: str) -> None:
         row = [hinted / needed for hinted, needed in figures]
         shown = "".join(f"{value:>10.2f}" for value in row)
         print(f"{name:<42}{figures[-1][1] // BATCHES[-1]:>14}{shown}")
+        for batch, value in zip(BATCHES, row, strict=True):
+            figure(f"{mode}, {layout}, {batch} samples, hinted bytes: {name}", value, "1 to 2")
         ratios += row
     low, high = sum(value < 1 for value in ratios), sum(value > 2 for value in ratios)
     verdict = "ok" if low == 0 and high <= 2 else "MISSED"
@@ -114,13 +117,15 @@ def memory(mode: str, layout: str) -> None:
 
 def best_times(runs: list[Callable[[], Any]], repeats: int = 9) -> list[float]:
     """Shortest time of each, taken in turns."""
-    best = [float("inf")] * len(runs)
+    times: list[list[float]] = [[] for _ in runs]
     for _ in range(repeats):
-        for which, run in enumerate(runs):
+        for taken, run in zip(times, runs, strict=True):
             start = time.perf_counter()
             jax.block_until_ready(run())
-            best[which] = min(best[which], time.perf_counter() - start)
-    return best
+            taken.append(time.perf_counter() - start)
+    for taken in times:
+        timed(taken)
+    return [min(taken) for taken in times]
 
 
 def by_broadcasting(positions: Any) -> Any:
@@ -184,10 +189,12 @@ def speed() -> None:
         verdict = "ok" if ratio <= 1.1 else "MISSED"
         times = f"{took[ours] * 1e3:>9.1f}{took[theirs] * 1e3:>9.1f}"
         print(f"{f'{ours} / {theirs}':<62}{times}{ratio:>7.2f}{1.1:>6} {verdict}")
+        figure(f"pair sum, {ours} / {theirs}", ratio, 1.1)
 
 
 if __name__ == "__main__":
-    speed()
-    for mode in PROGRAMS:
-        for layout in ("list", "all pairs"):
-            memory(mode, layout)
+    with written("statefunc"):
+        speed()
+        for mode in PROGRAMS:
+            for layout in ("list", "all pairs"):
+                memory(mode, layout)

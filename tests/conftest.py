@@ -31,7 +31,7 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ["INSTAR_TEST_PROGRAMS"] = folder
         config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
     jax.config.update("jax_compilation_cache_dir", os.environ["INSTAR_TEST_PROGRAMS"])
-    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

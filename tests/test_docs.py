@@ -12,7 +12,7 @@ import pytest
 import walkthrough
 import yaml
 
-from instar.app.cli import main
+from instar.app.cli.main import main
 from instar.app.config import load
 
 pytestmark = [

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import instar
-from instar.app.results import Run
+from instar.app.results.run import Run
 
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
 

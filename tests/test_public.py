@@ -37,7 +37,7 @@ PUBLIC_NAMES = {
     "instar": "single_point calculator ase_potential read_topology evaluate run resume",
     "instar.memory": """calibrate plan Plan Budget find_budget Footprint evaluate run plan_work Work
         Programs HighWater MemoryPlanError OutOfMemoryError BudgetError FrameError""",
-    "instar.geometry": "Cell Rotation System per_system",
+    "instar.geometry": "AllParticles Cell Rotation",
     "instar.neighbors": "NeighborList NeighborMatrix Sizes brute_force query HasCell",
     "instar.potentials": """Pair LennardJones Buckingham Morse WeeksChandlerAndersen SoftSphere
         cutoff_coulomb HarmonicTrap UniformField Wall FunctionPotential Sum evaluate

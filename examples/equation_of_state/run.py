@@ -13,7 +13,7 @@ import dataclasses
 import sys
 from pathlib import Path
 
-from instar.app.cli import set_up
+from instar.app.cli.main import set_up
 
 set_up()
 
@@ -22,13 +22,13 @@ from matplotlib.figure import Figure
 from thol import pressure_and_energy
 
 import instar
-from instar.app.cli import main as command
+from instar.app.api.run import StoppedError
+from instar.app.cli.main import main as command
 from instar.app.config import load
-from instar.app.progress import progress_on
+from instar.app.config.units import parse_unit
 from instar.app.report import Section, write_report
 from instar.app.report.figures import inked, plain, save_png
-from instar.app.run import StoppedError
-from instar.app.units import parse_unit
+from instar.app.run.progress import progress_on
 from instar.geometry.constants import BOLTZMANN
 from instar.observables import block_average
 
@@ -219,7 +219,7 @@ def main(arguments=None):
         return 1
     loaded = load(config, options.changes)
     try:
-        run = done(config, options, progress_on(time_step=loaded.config.method.time_step))
+        run = done(config, options, progress_on())
     except StoppedError as stopped:
         print(f"{stopped}\nOr call this again.")
         return 130

@@ -21,9 +21,8 @@ from ase.cluster import Icosahedron
 from ase.units import GPa, fs
 
 import instar
-from instar.app.molecular_dynamics import md_state
+from instar.app.api.md_state import md_state
 from instar.dynamics import md
-from instar.geometry import System, per_system
 from instar.observables import Series
 from instar.potentials import FunctionPotential
 
@@ -54,11 +53,11 @@ def distances(particles, systems, far):
 
     Each particle is seen once, so a periodic cell must be wider than twice that distance.
     """
-    here = System.of(particles, systems)
-    cells = jax.tree.map(lambda column: column[here.system], here.cell)
-    apart = jax.vmap(lambda x, cell: cell.minimum_image(here.positions - x))(here.positions, cells)
+    positions, system = particles.data.positions, particles.data.system
+    cells = systems[system].cell
+    apart = jax.vmap(lambda x, cell: cell.minimum_image(positions - x))(positions, cells)
     squared = jnp.sum(apart**2, axis=-1)
-    pairs = (here.system[:, None] == here.system) & here.there[:, None] & here.there
+    pairs = system[:, None] == system[None]
     pairs &= ~np.eye(len(squared), dtype=bool) & (squared < far**2)
     # Before the root, not after it: the slope of √0 would make all forces NaN.
     return jnp.sqrt(jnp.where(pairs, squared, far**2))
@@ -73,7 +72,7 @@ def second_moment(metal, particles, systems):
     repulsion = jnp.sum(switch * metal.A * jnp.exp(-metal.p * stretch), axis=1)
     width = jnp.sum(switch * metal.xi**2 * jnp.exp(-2 * metal.q * stretch), axis=1)
     bond = jnp.sqrt(width + 1e-30)  # an atom that has left the others feels no force
-    return per_system(repulsion - bond, System.of(particles, systems))
+    return particles.data.system.sum_over(repulsion - bond).data
 
 
 def crystal(lattice=LATTICE):

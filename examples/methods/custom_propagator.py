@@ -22,7 +22,7 @@ from ase.build import bulk
 from ase.units import fs
 
 import instar
-from instar.app.molecular_dynamics import md_state
+from instar.app.api.md_state import md_state
 from instar.dynamics import md
 from instar.geometry.constants import BOLTZMANN
 from instar.observables import Series, block_average
@@ -54,11 +54,12 @@ class Collisions(md.Part):
         bath = md.knob(self.temperature, state)
         chance = -jnp.expm1(-md.knob(self.rate, state) * md.knob(self.time, state))
         drawn = md.thermal_velocities(jax.random.fold_in(key, 0), state, bath)
-        hit = uniforms(jax.random.fold_in(key, 1), state) < state.of_particles(chance)
+        own = state.systems.set_data(chance)[state.particles.data.system]
+        hit = uniforms(jax.random.fold_in(key, 1), state) < own
         old = with_moving_centre(jax.random.fold_in(key, 2), state, bath)
         velocities = md.without_net_velocity(jnp.where(hit[:, None], drawn, old), state)
         new = state.with_particles(velocities=velocities)
-        before, after = (kinetic_energy(each.particles, each.system) for each in (state, new))
+        before, after = (kinetic_energy(each.particles) for each in (state, new))
         return new.with_systems(heat=state.systems.data.heat + after - before)
 
 
@@ -81,7 +82,8 @@ def with_moving_centre(key, state, bath):
     spread = jnp.sqrt(BOLTZMANN * bath / md.total_mass(state))
     drift = spread[:, None] * md.system_normals(key, state, 3)
     drift = jnp.where(state.systems.data.held[:, None], drift, 0)
-    return state.particles.data.velocities + state.of_particles(drift)
+    particles = state.particles.data
+    return particles.velocities + state.systems.set_data(drift)[particles.system]
 
 
 def andersen(time_step, temperature, rate):

@@ -23,7 +23,7 @@ import jax.numpy as jnp
 from ase.build import bulk
 from ase.units import fs
 
-from instar.app.molecular_dynamics import md_state
+from instar.app.api.md_state import md_state
 from instar.core.propagator import propagate_and_fix, scan_steps
 from instar.core.result import as_result_function
 from instar.dynamics import md

@@ -13,21 +13,21 @@ from instar.core.utils.jax import dataclass, field
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from instar.app.ase_potential import ase_potential
-    from instar.app.calculator import calculator
-    from instar.app.evaluate import evaluate
-    from instar.app.run import resume, run
-    from instar.app.single_point import single_point
+    from instar.app.api.calculator import calculator
+    from instar.app.api.evaluate import evaluate
+    from instar.app.api.run import resume, run
+    from instar.app.api.single_point import single_point
+    from instar.app.ase.potential import ase_potential
     from instar.app.topology import read_topology
 
 _DOORS = {
-    "ase_potential": "instar.app.ase_potential",
-    "calculator": "instar.app.calculator",
-    "evaluate": "instar.app.evaluate",
+    "ase_potential": "instar.app.ase.potential",
+    "calculator": "instar.app.api.calculator",
+    "evaluate": "instar.app.api.evaluate",
     "read_topology": "instar.app.topology",
-    "resume": "instar.app.run",
-    "run": "instar.app.run",
-    "single_point": "instar.app.single_point",
+    "resume": "instar.app.api.run",
+    "run": "instar.app.api.run",
+    "single_point": "instar.app.api.single_point",
 }
 """Public doors, loaded when they are first used: what they need takes time to import."""
 

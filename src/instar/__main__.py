@@ -2,7 +2,7 @@
 
 import sys
 
-from instar.app.cli import command
+from instar.app.cli.main import command
 
 if __name__ == "__main__":
     sys.exit(command())

@@ -1,6 +1,7 @@
 """Small runs for the tests, in this process and in others."""
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ import numpy as np
 import yaml
 
 import instar
+from instar.app.run.progress import Progress
 
 ROOT = Path(__file__).parents[2]
 METHODS = {
@@ -62,6 +64,17 @@ def run(config, out, **options):
 
 def resume(folder, **options):
     return instar.resume(folder, report=False, **options)
+
+
+class StopAfter(Progress):
+    """Asks the run to stop, as a signal would, once it has made so many steps."""
+
+    def __init__(self, step):
+        self.at = step
+
+    def update(self, step, last, phase, thermo, memory):
+        if step >= self.at:
+            signal.raise_signal(signal.SIGINT)
 
 
 def written(path, config):

@@ -8,9 +8,16 @@ import pytest
 from ase import Atoms
 from ase.build import bulk
 
-from instar.app.molecular_dynamics import md_state
+from instar.app.api.md_state import md_state
+from instar.app.config.methods import defaults_of
+from instar.app.config.registry import found
+from instar.core.data import Index
 from instar.core.result import as_result_function
+from instar.core.typing import ParticleId
 from instar.dynamics import md
+from instar.dynamics.md.declared import BAROSTAT
+from instar.dynamics.method import METHODS as METHODS_GROUP
+from instar.potentials import HarmonicBond
 
 FS, BAR = 1 / 10.18050571, 6.241509e-7
 LENNARD_JONES = {
@@ -58,20 +65,12 @@ def molecules(order):
 
 
 def bonds(order):
-    """The potential for the systems of a batch."""
-    starts = [np.cumsum((0, *sizes)) for sizes in MOLECULES]
-    return [
-        {
-            "type": "harmonic_bond",
-            "structures": [place],
-            "terms": [
-                {"atoms": [int(start) + i, int(start) + i + 1], "k": 2.0, "r0": 1.2}
-                for start, n in zip(starts[system], MOLECULES[system], strict=False)
-                for i in range(n - 1)
-            ],
-        }
-        for place, system in enumerate(order)
-    ]
+    """The bonds of all systems of a batch, in one table: every order has the same program."""
+    sizes = [n for system in order for n in MOLECULES[system]]
+    starts = np.cumsum((0, *sizes[:-1]))
+    pairs = [(s + i, s + i + 1) for s, n in zip(starts, sizes, strict=True) for i in range(n - 1)]
+    atoms = Index.integer(np.array(pairs, np.int32), n=sum(sizes), label=ParticleId)
+    return HarmonicBond(atoms, np.full(len(pairs), 2.0), np.full(len(pairs), 1.2))
 
 
 def chain_state(order=(0, 1, 2), **options):
@@ -157,6 +156,25 @@ METHODS = {
     "mtk_full": _mtk("full"),
     "brownian": Method(lambda o: md.brownian(_TIME[o], TEMPERATURES[o], 0.1 / FS)),
 }
+
+
+def registered_methods():
+    """Thermostats and barostats that are declared and have no case yet, with their defaults."""
+    for name, declared in found(METHODS_GROUP).items():
+        if name not in METHODS:
+            barostat = declared.role == BAROSTAT
+            yield name, Method(_by_default(declared, barostat), barostat=barostat)
+
+
+def _by_default(declared, barostat):
+    def make(o):
+        conditions = (TEMPERATURES[o], PRESSURES[o]) if barostat else (TEMPERATURES[o],)
+        return declared.target(_TIME[o], *conditions, **defaults_of(declared))
+
+    return make
+
+
+METHODS |= dict(registered_methods())
 
 
 def by_system(state):

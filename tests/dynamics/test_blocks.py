@@ -6,7 +6,7 @@ import pytest
 from support import raises
 
 from dynamics.systems import FS, LENNARD_JONES, PRESSURES, TEMPERATURES, argon, by_system
-from instar.app.molecular_dynamics import _cut, md_blocks, md_state
+from instar.app.api.md_state import _cut, md_blocks, md_state
 from instar.core.capacity import CapacityError
 from instar.dynamics import md
 from instar.dynamics.md.state import NEIGHBORS

@@ -172,6 +172,14 @@ def test_estimates_suffice_for_a_liquid(count, skin):
     assert state.neighbors.sizes.neighbors < 1.5 * 4 / 3 * np.pi * 0.8442 * (2.5 + skin) ** 3
 
 
+def test_estimates_suffice_for_a_crystal_that_is_smaller_than_the_cutoff():
+    basis = np.array([[0, 0, 0], [0.5, 0.5, 0], [0.5, 0, 0.5], [0, 0.5, 0.5]])
+    cell, system = 5.6 * np.eye(3)[None], np.zeros(4, np.int32)
+    particles, systems = tables(5.6 * basis, system, cell, np.ones((1, 3), bool), straight=True)
+    state = State(particles, systems, NeighborList.of(particles, systems, 6.0, 0.3))
+    assert updated(state).failed_assertions == ()
+
+
 def test_what_does_not_fit_is_an_error_without_a_place_to_grow():
     particles, systems = fluid(64)
     room = Sizes(images=2000, neighbors=5, words=4, subdivision=2)

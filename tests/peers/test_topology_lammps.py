@@ -8,7 +8,7 @@ import pytest
 from direct_sum import pair_energies
 
 import instar
-from instar.app.units import UNITS
+from instar.app.config.units import UNITS
 
 pytestmark = pytest.mark.peers
 

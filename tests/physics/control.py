@@ -29,10 +29,12 @@ class WeakCoupling(md.Part):
     time_constant: Any
 
     def __call__(self, key: Array, state: md.State, /) -> md.State:
-        now = temperature(kinetic_energy(state.particles, state.system), state.systems.data.degrees)
+        now = temperature(kinetic_energy(state.particles), state.systems.data.degrees)
         rate = knob(self.time, state) / knob(self.time_constant, state)
         factor = jnp.sqrt(1 + rate * (knob(self.target, state) / now - 1))
-        velocities = state.particles.data.velocities * state.of_particles(factor)[:, None]
+        data = state.particles.data
+        own = state.systems.set_data(factor)[data.system]
+        velocities = own[:, None] * data.velocities
         return state.with_particles(velocities=velocities)
 
 

@@ -30,7 +30,7 @@ from physics.sampling import (
     sampled,
 )
 
-from instar.app.molecular_dynamics import md_state
+from instar.app.api.md_state import md_state
 from instar.dynamics import md
 
 pytestmark = pytest.mark.physics

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from physics.sampling import KELVIN, effective, lattice, lennard_jones, sampled
 
-from instar.app.molecular_dynamics import md_state
+from instar.app.api.md_state import md_state
 from instar.dynamics import md
 
 pytestmark = pytest.mark.physics

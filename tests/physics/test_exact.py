@@ -7,9 +7,8 @@ import pytest
 from ase import Atoms
 from physics.sampling import KELVIN, confirmed, deviation, effective, sampled
 
-from instar.app.molecular_dynamics import md_state
+from instar.app.api.md_state import md_state
 from instar.dynamics import md
-from instar.geometry import per_system
 from instar.potentials import Sum
 
 pytestmark = pytest.mark.physics
@@ -157,7 +156,8 @@ def trapped(seed):
 
 
 def squares(state):
-    return {"squares": per_system(state.particles.data.positions**2, state.system) / OSCILLATORS}
+    particles = state.particles.data
+    return {"squares": particles.system.sum_over(particles.positions**2).data / OSCILLATORS}
 
 
 @pytest.mark.parametrize("name", ["langevin", "brownian"])

@@ -14,8 +14,8 @@ import pytest
 from ase import Atoms
 from physics.sampling import confirmed, deviation, effective, independent, judged, sampled
 
-from instar.app.molecular_dynamics import md_state
-from instar.app.units import UNITS
+from instar.app.api.md_state import md_state
+from instar.app.config.units import UNITS
 from instar.dynamics import md
 from instar.geometry.constants import BOLTZMANN
 from instar.observables.kinetic import molecular_kinetic_tensor
@@ -97,7 +97,7 @@ def run(name, seed):
 
     def measured(state):
         now = md.thermo(method, state)
-        moving = molecular_kinetic_tensor(state.particles, state.system)
+        moving = molecular_kinetic_tensor(state.particles)
         translation = jnp.trace(moving, axis1=1, axis2=2) / 2
         return {
             "kinetic": now.kinetic,

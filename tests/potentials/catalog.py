@@ -4,8 +4,13 @@ import itertools
 import math
 from typing import NamedTuple
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 
+from instar.app.config.registry import found
+from instar.potentials import Formula
+from instar.potentials.entry import POTENTIALS
 from potentials.bonded import CONFIGS, terms_of_a_chain
 
 KE = 14.39964547842567
@@ -357,4 +362,31 @@ BONDED = {
     kind: Case([config], terms_of_a_chain(config), bonded=True) for kind, config in CONFIGS.items()
 }
 CASES |= BONDED
+
+
+def by_formula(formula):
+    """u(r) and u'(r) of a formula that nobody wrote down in NumPy: the engine is what is tested."""
+
+    def both(r, a, b):
+        with jax.enable_x64(True):
+            u = jax.vmap(jax.value_and_grad(lambda r: formula.energy(r * r)))
+            return tuple(map(np.asarray, u(jnp.asarray(np.atleast_1d(r)))))
+
+    return both
+
+
+def registered_formulas():
+    """Pair formulas that are declared and have no case yet, with their examples as parameters."""
+    known = {entry["type"] for case in CASES.values() for entry in case.config}
+    for name, declared in found(POTENTIALS).items():
+        if name in known or not issubclass(declared.target, Formula):
+            continue
+        example = {key: option.example for key, option in declared.options.items()}
+        config = {"type": name, "cutoff": CUTOFF, "truncation": "truncate"}
+        config |= {"parameters": dict.fromkeys(LABELS, example), "pairs": {"A-B": example}}
+        expected = pairs_of_labels(by_formula(declared.target(**example)))
+        yield name, Case([config], expected)
+
+
+CASES |= dict(registered_formulas())
 CASES["bonded"] = Case(list(CONFIGS.values()), terms_of_a_chain(*CONFIGS.values()), bonded=True)

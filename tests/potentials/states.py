@@ -8,9 +8,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from instar.app.point import NEIGHBORS, Point
-from instar.app.potentials import build
-from instar.app.structures import Batch, Particles, Systems
+from instar.app.ase.structures import Particles, Systems
+from instar.app.config.potentials import recipe_of
+from instar.app.evaluation.point import NEIGHBORS, Point
 from instar.core.data import Index, Table
 from instar.core.propagator import propagate_and_fix
 from instar.core.result import as_result_function
@@ -18,6 +18,7 @@ from instar.core.typing import Label, ParticleId, SystemId
 from instar.geometry import Cell
 from instar.neighbors import NeighborList, Sizes
 from instar.potentials import Bonded, NetChargeWarning, evaluate
+from instar.potentials.structures import Structures
 from potentials.catalog import CUTOFF, images
 
 CLOSEST = 0.8 * 2.4
@@ -126,13 +127,16 @@ def batch(molecules, systems):
         molecules = [*molecules, *[empty] * (systems - len(molecules))]
     pieces = [len(m.labels) // 4 if m.roles is not None else 1 for m in molecules]
     sizes = np.array([len(m.labels) for m in molecules]) // pieces
-    return Batch(
+    count = int(np.sum(pieces))
+    return Structures(
         np.repeat(sizes, pieces),
         np.concatenate([m.positions for m in molecules]),
-        [label for m in molecules for label in m.labels],
+        np.array([label for m in molecules for label in m.labels], str),
         np.concatenate([m.charges for m in molecules]),
         np.repeat([m.vectors for m in molecules], pieces, axis=0),
         np.repeat([m.periodic for m in molecules], pieces, axis=0),
+        np.ones(count, bool),
+        np.zeros(count, bool),
     )
 
 
@@ -164,7 +168,8 @@ def point(config, molecules, dtype, rows=None, systems=None):
     table = Table.arange(Systems(cell), label=SystemId)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NetChargeWarning)
-        potential = build(config).potential(batch(molecules, systems))
+        potential, _ = recipe_of(config).tried(batch(molecules, systems))  # as it is: no door
+    assert potential is not None
     potential = with_room(potential, molecules, rows, systems)
     room = Sizes(images=24 * rows + 600, neighbors=160, words=2, subdivision=2)
     neighbors = None

@@ -12,8 +12,8 @@ from ase import Atoms
 from support import raises
 
 import instar
-from instar.app.potentials import ConfigurationError, build
-from instar.app.structures import Batch, tables
+from instar.app.ase.structures import structures_of, tables
+from instar.app.config.potentials import ConfigurationError, recipe_of
 from instar.core.data import Index
 from instar.core.result import as_result_function
 from instar.core.typing import ParticleId
@@ -190,7 +190,7 @@ def test_terms_can_be_for_some_structures():
 
 def two_molecules():
     structures = [Atoms("X4", chain(np.random.default_rng(s))) for s in (5, 6)]
-    return tables(Batch.of(structures), np.float64)
+    return tables(structures_of(structures), np.float64)
 
 
 def dihedrals(atoms, count=3):
@@ -246,11 +246,11 @@ def test_terms_of_absent_particles_are_free(double):
         system=dataclasses.replace(particles.data.system, indices=jnp.asarray(system, jnp.int32)),
         positions=particles.data.positions.at[6].set(jnp.nan),
     )
-    potential = build(SOME).potential(Batch.of([Atoms("X4")] * 2))
+    potential = recipe_of(SOME).potential(structures_of([Atoms("X4")] * 2))
     found = checked(potential, particles.set_data(gone), systems)
     whole = checked(potential, particles, systems)
     np.testing.assert_array_equal(found.energy[0], whole.energy[0])
-    bonds = build(CONFIGS["harmonic_bond"]).potential(Batch.of([Atoms("X4")] * 2))
+    bonds = recipe_of(CONFIGS["harmonic_bond"]).potential(structures_of([Atoms("X4")] * 2))
     left = checked(bonds, particles.set_data(gone), systems)
     term = CONFIGS["harmonic_bond"]["terms"][0]
     positions = np.asarray(particles.data.positions)[4:]
@@ -326,12 +326,12 @@ MISTAKES = [
 def test_a_mistake_in_a_term_says_where_it_is(kind, term, message):
     right = CONFIGS[kind]["terms"][0]
     with raises(ConfigurationError, f"potential[0].terms[1]{message}"):
-        build({"type": kind, "terms": [right, term]})
+        recipe_of({"type": kind, "terms": [right, term]})
 
 
 def test_terms_that_are_no_list_are_refused():
     with raises(ConfigurationError, "potential[0].terms: a list of terms is needed"):
-        build({"type": "harmonic_bond", "terms": BOND})
+        recipe_of({"type": "harmonic_bond", "terms": BOND})
 
 
 def test_atoms_that_a_structure_lacks_are_an_error():
@@ -345,7 +345,7 @@ def test_atoms_that_a_structure_lacks_are_an_error():
 
 
 def test_bonds_are_known_to_those_who_ask():
-    built = build([CONFIGS["harmonic_bond"], CONFIGS["morse_bond"]])
+    built = recipe_of([CONFIGS["harmonic_bond"], CONFIGS["morse_bond"]])
     assert [entry.bonds for entry in built.entries] == [[(0, 1), (2, 1), (2, 3)], [(0, 1), (3, 2)]]
 
 

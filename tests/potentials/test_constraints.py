@@ -9,13 +9,13 @@ import pytest
 from ase import Atoms
 from support import raises
 
-from instar.app.potentials import ConfigurationError, build
-from instar.app.structures import Batch, tables
+from instar.app.ase.structures import structures_of, tables
+from instar.app.config.potentials import ConfigurationError, recipe_of
 from instar.core.data import Index
 from instar.core.lens import bind
 from instar.core.result import as_result_function
 from instar.core.typing import ParticleId, SystemId
-from instar.geometry import System
+from instar.geometry import AllParticles
 from instar.potentials import PotentialError, Sum, evaluate
 from instar.potentials.constraints import (
     DistanceConstraint,
@@ -86,7 +86,7 @@ def linked(length, offset=0, total=None):
 def state_of(structures, dtype=np.float64) -> Any:
     structures = [structures] if isinstance(structures, Atoms) else structures
     masses = np.concatenate([atoms.get_masses() for atoms in structures])
-    return System.of(*tables(Batch.of(structures), dtype)), jnp.asarray(masses, dtype)
+    return AllParticles.of(*tables(structures_of(structures), dtype)), jnp.asarray(masses, dtype)
 
 
 def checked(function, *arguments) -> Any:
@@ -117,29 +117,29 @@ def cases():
 CASES = {name: (atoms, potential) for name, atoms, potential in cases()}
 
 
-def projected(constraints, before, moved, speeds, masses, system):
+def projected(constraints, before, moved, speeds, masses, everyone):
     """Both projections, twice, and how far bonds are from being met and from resting."""
-    found = constraints.project_positions(moved, before, masses, system)
-    again = constraints.project_positions(found.positions, before, masses, system)
-    slow = constraints.project_velocities(speeds, before, masses, system)
-    same = constraints.project_velocities(slow.velocities, before, masses, system)
+    found = constraints.project_positions(moved, before, masses, everyone)
+    again = constraints.project_positions(found.positions, before, masses, everyone)
+    slow = constraints.project_velocities(speeds, before, masses, everyone)
+    same = constraints.project_velocities(slow.velocities, before, masses, everyone)
     along = []
     for group in constraints.all_groups:
-        ready = group.ready(masses, system)
-        bonds = ready.separations(before, system)
+        ready = group.ready(masses, everyone)
+        bonds = ready.separations(before, everyone)
         along.append(jnp.sum(bonds * ready.differences(slow.velocities), axis=-1).reshape(-1))
-    worst = constraints.violation(found.positions, system)
+    worst = constraints.violation(found.positions, everyone)
     return found, again, slow, same, worst, jnp.concatenate(along)
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_projections_meet_the_constraints_conserve_momentum_and_change_nothing_twice(name):
     atoms, potential = CASES[name]
-    system, masses = state_of(atoms)
-    before = system.positions
+    everyone, masses = state_of(atoms)
+    before = everyone.positions
     moved, speeds = before + kick(before.shape, 0.05), kick(before.shape, 1.0)
     found, again, slow, same, worst, along = checked(
-        projected, constraints_of(potential), before, moved, speeds, masses, system
+        projected, constraints_of(potential), before, moved, speeds, masses, everyone
     )
     assert float(worst[0]) < 1e-12
     np.testing.assert_array_equal(found.positions, moved + found.shift)
@@ -156,12 +156,12 @@ def test_projections_meet_the_constraints_conserve_momentum_and_change_nothing_t
 def test_single_precision_meets_the_constraints_to_its_digits(name):
     atoms, potential = CASES[name]
     with jax.enable_x64(False):
-        system, masses = state_of(atoms, np.float32)
-        before = system.positions
+        everyone, masses = state_of(atoms, np.float32)
+        before = everyone.positions
         moved = before + kick(before.shape, 0.05, dtype=np.float32)
         speeds = kick(before.shape, 1.0, dtype=np.float32)
         found, _, _, _, worst, along = checked(
-            projected, constraints_of(potential), before, moved, speeds, masses, system
+            projected, constraints_of(potential), before, moved, speeds, masses, everyone
         )
         assert found.positions.dtype == np.float32
         assert float(worst[0]) < 2e-6
@@ -170,11 +170,11 @@ def test_single_precision_meets_the_constraints_to_its_digits(name):
 
 @pytest.mark.parametrize("cell", CELLS)
 def test_settle_and_shake_agree(cell):
-    system, masses = state_of(waters(40, np.random.default_rng(1), cell))
-    before = system.positions
+    everyone, masses = state_of(waters(40, np.random.default_rng(1), cell))
+    before = everyone.positions
     moved = before + kick(before.shape, 0.08)
     one, two = (
-        checked(constraints_of(p).project_positions, moved, before, masses, system)
+        checked(constraints_of(p).project_positions, moved, before, masses, everyone)
         for p in (rigid(40), as_distances(rigid(40)))
     )
     assert float(jnp.abs(two.shift).max()) > 0.05
@@ -187,12 +187,12 @@ def test_a_ragged_batch_equals_each_alone():
     structures = [waters(2, rng, "box"), chain(4, rng), waters(3, rng, "skewed")]
     together = Sum((rigid(2, 0, 19), linked(4, 6, 19), rigid(3, 10, 19)))
     alone = [rigid(2), linked(4), rigid(3)]
-    system, masses = state_of(structures)
-    moved = system.positions + kick(system.positions.shape, 0.05)
+    everyone, masses = state_of(structures)
+    moved = everyone.positions + kick(everyone.positions.shape, 0.05)
     found = checked(
-        constraints_of(together).project_positions, moved, system.positions, masses, system
+        constraints_of(together).project_positions, moved, everyone.positions, masses, everyone
     )
-    assert constraints_of(together).removed_degrees(system).tolist() == [6, 3, 9]
+    assert constraints_of(together).removed_degrees(everyone).tolist() == [6, 3, 9]
     start = 0
     for number, (atoms, potential) in enumerate(zip(structures, alone, strict=True)):
         own, mass = state_of(atoms)
@@ -213,24 +213,24 @@ def test_free_rows_constrain_nothing_and_reach_no_gradient():
     table[1] = [3, 13, 5]
     water = RigidWater(rows(table, 13), np.full(3, OH), np.full(3, HH))
     constraints = constraints_of(water + linked(4, 9, 13))
-    particles, systems = tables(Batch.of([atoms]), np.float64)
+    particles, systems = tables(structures_of([atoms]), np.float64)
     here = np.array([0] * 8 + [1] + [0] * 4)  # a hydrogen of the last water is absent
     index = Index.integer(here, n=1, label=SystemId)
     particles = bind(particles, lambda t: t.data.system).set(index)
     nowhere = particles.data.positions.at[8].set(jnp.nan)
     particles = bind(particles, lambda t: t.data.positions).set(nowhere)
-    system = System.of(particles, systems)
+    everyone = AllParticles.of(particles, systems)
     masses = jnp.asarray(atoms.get_masses()).at[8].set(0)
-    assert constraints.removed_degrees(system).tolist() == [6]
+    assert constraints.removed_degrees(everyone).tolist() == [6]
 
     def total(moved):
-        found = constraints.project_positions(moved, system.positions, masses, system)
-        slow = constraints.project_velocities(moved, system.positions, masses, system)
-        there = system.there[:, None]
+        found = constraints.project_positions(moved, everyone.positions, masses, everyone)
+        slow = constraints.project_velocities(moved, everyone.positions, masses, everyone)
+        there = everyone.there[:, None]
         everything = jnp.where(there, found.positions + slow.velocities, 0)
         return jnp.sum(everything**2) + jnp.sum(found.moment), found.shift
 
-    moved = system.positions + kick((13, 3), 0.02)
+    moved = everyone.positions + kick((13, 3), 0.02)
     (_, shift), slope = jax.jit(jax.value_and_grad(total, has_aux=True))(moved)
     assert not np.asarray(shift)[3:9].any()
     assert np.asarray(shift)[:3].all()
@@ -241,15 +241,17 @@ def test_free_rows_constrain_nothing_and_reach_no_gradient():
 @pytest.mark.parametrize("name", ["water_box", "distances_box", "chain"])
 def test_the_derivative_of_a_projection_is_that_of_finite_differences(name):
     atoms, potential = CASES[name]
-    system, masses = state_of(atoms)
-    weights, direction = kick(system.positions.shape, 1, 8), kick(system.positions.shape, 1, 9)
+    everyone, masses = state_of(atoms)
+    weights, direction = kick(everyone.positions.shape, 1, 8), kick(everyone.positions.shape, 1, 9)
 
     @jax.jit
     def value(moved):
-        found = constraints_of(potential).project_positions(moved, system.positions, masses, system)
+        found = constraints_of(potential).project_positions(
+            moved, everyone.positions, masses, everyone
+        )
         return jnp.sum(weights * found.positions)
 
-    moved = system.positions + kick(system.positions.shape, 0.03)
+    moved = everyone.positions + kick(everyone.positions.shape, 0.03)
     slope = jnp.sum(jax.jit(jax.grad(value))(moved) * direction)
     sides = [value(moved + sign * 1e-6 * direction) for sign in (1, -1)]
     np.testing.assert_allclose(slope, (sides[0] - sides[1]) / 2e-6, rtol=1e-6)
@@ -282,21 +284,21 @@ def spring(positions, masses):
     return 0.5 * jnp.sum(stiffness * away**2), -stiffness * away
 
 
-def trajectory(constraints, system, masses, velocities, step, count):
+def trajectory(constraints, everyone, masses, velocities, step, count):
     """RATTLE velocity Verlet (Andersen 1983), all in one program."""
     mass = masses[:, None]
 
     def advance(carry, _):
         positions, velocities = carry
         half = velocities + step / 2 * spring(positions, masses)[1] / mass
-        found = constraints.project_positions(positions + step * half, positions, masses, system)
+        found = constraints.project_positions(positions + step * half, positions, masses, everyone)
         half = half + found.shift / step
         full = half + step / 2 * spring(found.positions, masses)[1] / mass
-        after = constraints.project_velocities(full, found.positions, masses, system).velocities
+        after = constraints.project_velocities(full, found.positions, masses, everyone).velocities
         energy = spring(found.positions, masses)[0] + 0.5 * jnp.sum(mass * after**2)
         return (found.positions, after), energy
 
-    return jax.lax.scan(advance, (system.positions, velocities), length=count)
+    return jax.lax.scan(advance, (everyone.positions, velocities), length=count)
 
 
 DYNAMICS = {
@@ -307,11 +309,11 @@ DYNAMICS = {
 
 def started(name):
     atoms, potential = DYNAMICS[name]
-    system, masses = state_of(atoms)
+    everyone, masses = state_of(atoms)
     constraints = constraints_of(potential)
-    velocities = kick(system.positions.shape, 0.2)
-    velocities = constraints.project_velocities(velocities, system.positions, masses, system)
-    return constraints, system, masses, velocities.velocities
+    velocities = kick(everyone.positions.shape, 0.2)
+    velocities = constraints.project_velocities(velocities, everyone.positions, masses, everyone)
+    return constraints, everyone, masses, velocities.velocities
 
 
 @pytest.mark.parametrize("name", DYNAMICS)
@@ -328,15 +330,15 @@ def test_the_energy_fluctuates_with_the_square_of_the_time_step(name):
 
 @pytest.mark.parametrize("name", DYNAMICS)
 def test_a_trajectory_runs_back_to_where_it_came_from(name):
-    constraints, system, masses, velocities = started(name)
+    constraints, everyone, masses, velocities = started(name)
 
     def there_and_back():
-        (end, speed), _ = trajectory(constraints, system, masses, velocities, 0.03, 200)
-        turned_round = bind(system, lambda s: s.positions).set(end)
+        (end, speed), _ = trajectory(constraints, everyone, masses, velocities, 0.03, 200)
+        turned_round = bind(everyone, lambda s: s.positions).set(end)
         return trajectory(constraints, turned_round, masses, -speed, 0.03, 200)[0]
 
     positions, speeds = checked(there_and_back)
-    np.testing.assert_allclose(positions, system.positions, atol=1e-9)
+    np.testing.assert_allclose(positions, everyone.positions, atol=1e-9)
     np.testing.assert_allclose(speeds, -velocities, atol=1e-9)
 
 
@@ -345,39 +347,41 @@ def test_a_trajectory_runs_back_to_where_it_came_from(name):
 
 @pytest.mark.parametrize("potential", [rigid(1), as_distances(rigid(1))])
 def test_a_free_rotor_has_a_virial_of_minus_twice_its_kinetic_energy(potential):
-    system, masses = state_of(waters(1, np.random.default_rng(4), "box"))
+    everyone, masses = state_of(waters(1, np.random.default_rng(4), "box"))
     constraints = constraints_of(potential)
     velocities = kick((3, 3), 0.3)
     velocities = velocities - (masses @ velocities / masses.sum())[None]
     velocities = constraints.project_velocities(
-        velocities, system.positions, masses, system
+        velocities, everyone.positions, masses, everyone
     ).velocities
     rotation = 0.5 * float(jnp.sum(masses[:, None] * velocities**2))
 
     @jax.jit
     def error(step):
-        moved = system.positions + step * velocities
-        found = constraints.project_positions(moved, system.positions, masses, system)
+        moved = everyone.positions + step * velocities
+        found = constraints.project_positions(moved, everyone.positions, masses, everyone)
         trace = jnp.trace(constraint_virial(found, step)[0])
         return trace + 2 * rotation
 
     assert abs(error(0.01)) < 1e-3 * rotation
     np.testing.assert_allclose(error(0.02) / error(0.01), 4, rtol=0.05)
-    exact = constraints.reaction(jnp.zeros((3, 3)), velocities, system.positions, masses, system)
+    exact = constraints.reaction(
+        jnp.zeros((3, 3)), velocities, everyone.positions, masses, everyone
+    )
     np.testing.assert_allclose(jnp.trace(exact.virial[0]), -2 * rotation, rtol=1e-12)
     np.testing.assert_allclose(exact.forces.sum(0), 0, atol=1e-13)
 
 
 def test_the_reaction_is_what_the_projections_tend_to():
-    constraints, system, masses, velocities = started("chain")
-    forces = spring(system.positions, masses)[1]
-    exact = constraints.reaction(forces, velocities, system.positions, masses, system)
+    constraints, everyone, masses, velocities = started("chain")
+    forces = spring(everyone.positions, masses)[1]
+    exact = constraints.reaction(forces, velocities, everyone.positions, masses, everyone)
 
     @jax.jit
     def error(step):
         half = velocities + step / 2 * forces / masses[:, None]
-        moved = system.positions + step * half
-        found = constraints.project_positions(moved, system.positions, masses, system)
+        moved = everyone.positions + step * half
+        found = constraints.project_positions(moved, everyone.positions, masses, everyone)
         return jnp.abs(constraint_virial(found, step) - exact.virial).max()
 
     assert error(1e-4) < 1e-3
@@ -388,11 +392,11 @@ def test_the_reaction_is_what_the_projections_tend_to():
 
 
 def test_a_step_that_is_too_long_names_the_constraint():
-    system, masses = state_of(chain(2, np.random.default_rng(0)))
-    moved = system.positions.at[1].add(3 * jnp.cross(system.positions[1], jnp.ones(3)))
+    everyone, masses = state_of(chain(2, np.random.default_rng(0)))
+    moved = everyone.positions.at[1].add(3 * jnp.cross(everyone.positions[1], jnp.ones(3)))
     with pytest.raises(AssertionError, match="between the particles 0 and 1 can't be brought back"):
         checked(
-            constraints_of(linked(2)).project_positions, moved, system.positions, masses, system
+            constraints_of(linked(2)).project_positions, moved, everyone.positions, masses, everyone
         )
 
 
@@ -438,7 +442,7 @@ def test_redundant_and_impossible_distances_are_refused(pairs, lengths, line):
 
 def test_tables_that_make_no_sense_are_refused():
     with raises(
-        PotentialError, "Row 1 of DistanceConstraint has length = -1.0; a length (Å) is above zero."
+        PotentialError, "Row 1 of DistanceConstraint has r0 = -1.0; a length (Å) is above zero."
     ):
         DistanceConstraint(rows([[0, 1], [1, 2]], 3), np.array([1.0, -1.0]))
     with pytest.raises(PotentialError, match="names a particle twice"):
@@ -454,18 +458,18 @@ def test_tables_that_make_no_sense_are_refused():
 
 
 def test_what_can_only_be_seen_in_a_run_is_a_check():
-    system, masses = state_of([chain(2, np.random.default_rng(0))] * 2)
+    everyone, masses = state_of([chain(2, np.random.default_rng(0))] * 2)
     across = constraints_of(DistanceConstraint(rows([[1, 2]], 4), np.array([1.5])))
-    moved = system.positions
+    moved = everyone.positions
     with pytest.raises(AssertionError, match="1 and 2, which are in different systems"):
-        checked(across.project_positions, moved, moved, masses, system)
+        checked(across.project_positions, moved, moved, masses, everyone)
     one = constraints_of(linked(2, 0, 4))
     with pytest.raises(AssertionError, match="both need a mass above zero"):
-        checked(one.project_positions, moved, moved, 0 * masses, system)
-    system, masses = state_of(waters(1, np.random.default_rng(0)))
-    heavy, moved = masses.at[2].set(2.014), system.positions
+        checked(one.project_positions, moved, moved, 0 * masses, everyone)
+    everyone, masses = state_of(waters(1, np.random.default_rng(0)))
+    heavy, moved = masses.at[2].set(2.014), everyone.positions
     with pytest.raises(AssertionError, match="two isotopes"):
-        checked(constraints_of(rigid(1)).project_positions, moved, moved, heavy, system)
+        checked(constraints_of(rigid(1)).project_positions, moved, moved, heavy, everyone)
 
 
 # In a configuration -----------------------------------------------------------------------
@@ -481,17 +485,17 @@ def test_constraints_stand_in_a_configuration_and_add_no_energy():
     rng = np.random.default_rng(0)
     structures = [waters(1, rng), chain(2, rng)]
     config = [BOND | {"structures": [1]}, WATER | {"structures": [0]}]
-    built = build(config)
+    built = recipe_of(config)
     assert [entry.bonds for entry in built.entries] == [[(0, 1)], [(0, 1), (0, 2), (1, 2)]]
-    potential = built.potential(Batch.of(structures))
-    particles, systems = tables(Batch.of(structures), np.float64)
+    potential = built.potential(structures_of(structures))
+    particles, systems = tables(structures_of(structures), np.float64)
     found: Any = evaluate(potential, particles, systems, virial=True)
     assert not found.energy.any()
     assert not found.forces.any()
-    system = System.of(particles, systems)
+    everyone = AllParticles.of(particles, systems)
     constraints = constraints_of(potential)
-    assert constraints.removed_degrees(system).tolist() == [3, 1]
-    np.testing.assert_allclose(constraints.violation(system.positions, system), 0, atol=1e-14)
+    assert constraints.removed_degrees(everyone).tolist() == [3, 1]
+    np.testing.assert_allclose(constraints.violation(everyone.positions, everyone), 0, atol=1e-14)
 
 
 @pytest.mark.parametrize(
@@ -508,25 +512,25 @@ def test_constraints_stand_in_a_configuration_and_add_no_energy():
 )
 def test_mistakes_in_the_configuration_are_named(config, message):
     with pytest.raises(ConfigurationError) as caught:
-        build(config)
+        recipe_of(config)
     assert message in str(caught.value)
 
 
 def test_second_derivatives_through_a_projection_equal_differences():
     chain = Atoms("C4", [[0, 0, 0], [1.5, 0, 0], [1.5, 1.5, 0], [1.5, 1.5, 1.5]])
     bonds = [{"atoms": [i, i + 1], "r0": 1.5} for i in range(3)]
-    batch = Batch.of([chain])
+    batch = structures_of([chain])
     with jax.enable_x64(True):
         config = {"type": "distance_constraint", "terms": bonds}
-        constraints = constraints_of(build(config).potential(batch))
-        system = System.of(*tables(batch, np.float64))
-        masses, before = jnp.asarray(chain.get_masses()), system.positions
+        constraints = constraints_of(recipe_of(config).potential(batch))
+        everyone = AllParticles.of(*tables(batch, np.float64))
+        masses, before = jnp.asarray(chain.get_masses()), everyone.positions
         rng = np.random.default_rng(0)
         away, along = (jnp.asarray(rng.normal(0, size, (4, 3))) for size in (0.05, 1.0))
 
         def total(step):
             moved = before + away + step * along
-            found = constraints.project_positions(moved, before, masses, system)
+            found = constraints.project_positions(moved, before, masses, everyone)
             return jnp.sum(jnp.sin(3 * found.positions) * away)
 
         slope, curvature = jax.jit(jax.grad(total)), jax.jit(jax.grad(jax.grad(total)))

@@ -12,10 +12,10 @@ from ase import Atoms
 from ase.build import bulk
 
 import instar
-from instar.app.potentials import ConfigurationError, build
-from instar.app.structures import Batch, tables
+from instar.app.ase.structures import StructureError, structures_of, tables
+from instar.app.config.potentials import ConfigurationError, recipe_of
 from instar.core.result import as_result_function
-from instar.geometry import System
+from instar.geometry import AllParticles
 from instar.potentials import (
     COULOMB_CONSTANT,
     Exclusions,
@@ -292,7 +292,7 @@ def test_a_repair_without_the_potential_in_the_state_changes_nothing():
 
 def test_structure_factors_follow_a_move_of_few_particles():
     structures = [gas(10, True, 15), gas(24, False, 16)]
-    batch = Batch.of(structures)
+    batch = structures_of(structures)
     with jax.enable_x64(True):
         particles, systems = tables(batch, np.float64)
         potential = ewald(batch.charges, batch.system, batch.vectors, 1e-6, method="ewald")
@@ -307,9 +307,9 @@ def test_structure_factors_follow_a_move_of_few_particles():
         before, after = (factors(p, charges, cell) for p in (positions, moved))
         old, new = (factors_of(p[rows], charges[rows], cell) for p in (positions, moved))
         np.testing.assert_allclose(before - old + new, after, atol=1e-12)
-        system = System.of(particles, systems)
+        everyone = AllParticles.of(particles, systems)
         ready = jax.tree.map(jnp.asarray, potential)
-        whole = jax.jit(lambda x: ready.reciprocal(x, charges, system).energy)(moved)
+        whole = jax.jit(lambda x: ready.reciprocal(x, charges, everyone).energy)(moved)
         found = jax.jit(waves.energy)(after, cell, alpha)
         np.testing.assert_allclose(found, whole, rtol=1e-12)
 
@@ -317,7 +317,7 @@ def test_structure_factors_follow_a_move_of_few_particles():
 @pytest.mark.parametrize("method", ["ewald", "pme"])
 def test_work_that_is_divided_among_devices_gives_the_same(method):
     atoms = gas(50, True, 20)
-    batch = Batch.of([atoms])
+    batch = structures_of([atoms])
     devices = jax.sharding.Mesh(np.array(jax.devices()), ("all",))
     assert devices.size == 2
     with jax.enable_x64(True):
@@ -336,7 +336,7 @@ def test_work_that_is_divided_among_devices_gives_the_same(method):
 
 @BOTH
 def test_energies_are_differentiable_twice(method):
-    batch = Batch.of([gas(6, True, 17)])
+    batch = structures_of([gas(6, True, 17)])
     with jax.enable_x64(True):
         particles, systems = tables(batch, np.float64)
         cell, charges = systems.data.cell, particles.data.charges
@@ -361,7 +361,7 @@ def test_energies_are_differentiable_twice(method):
 def test_open_structures_are_refused():
     atoms = Atoms("X2", [[0, 0, 0], [0, 0, 2]])
     atoms.set_initial_charges([1, -1])
-    with pytest.raises(ConfigurationError, match="structure 0 has charges but does not repeat"):
+    with pytest.raises(StructureError, match="Structure 0: there are charges, but no Ewald sum"):
         instar.single_point(atoms, coulomb())
 
 
@@ -377,9 +377,9 @@ def test_particles_that_it_was_not_made_for_are_refused():
 
 def failed_checks(potential, atoms):
     with jax.enable_x64(True):
-        particles, systems = tables(Batch.of([atoms]), np.float64)
+        particles, systems = tables(structures_of([atoms]), np.float64)
         check = as_result_function(lambda p, s: p._check(s))
-        result = check(jax.tree.map(jnp.asarray, potential), System.of(particles, systems))
+        result = check(jax.tree.map(jnp.asarray, potential), AllParticles.of(particles, systems))
         return result.failed_assertions
 
 
@@ -402,7 +402,7 @@ def failed_checks(potential, atoms):
 )
 def test_mistakes_are_named(settings, message):
     with pytest.raises(ConfigurationError) as caught:
-        build({"type": "coulomb", **settings})
+        recipe_of({"type": "coulomb", **settings})
     assert message in str(caught.value)
 
 

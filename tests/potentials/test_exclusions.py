@@ -8,9 +8,8 @@ import pytest
 from ase import Atoms
 
 import instar
-from instar.app.models.exclusions import exclusions_of
-from instar.app.potentials import ConfigurationError, build
-from instar.app.structures import Batch, tables
+from instar.app.ase.structures import structures_of, tables
+from instar.app.config.potentials import ConfigurationError, recipe_of
 from instar.core.propagator import propagate_and_fix
 from instar.core.result import as_result_function
 from instar.neighbors import NeighborList
@@ -23,6 +22,7 @@ from instar.potentials import (
     evaluate,
 )
 from instar.potentials.exclusions import pairs_apart
+from instar.potentials.exclusions_entry import exclusions_of
 from potentials.catalog import lj, screened, shifted
 from potentials.states import chain
 
@@ -125,7 +125,7 @@ def _updated(neighbors, particles, systems):
 
 def test_the_list_leaves_out_one_image_of_each_pair():
     structures = [a for a in chains() if a.pbc.any()]
-    batch = Batch.of(structures)
+    batch = structures_of(structures)
     bonds = np.concatenate([start + np.array([[0, 1], [1, 2], [2, 3]]) for start in batch.starts])
     exclusions = Exclusions.from_bonds(bonds, len(batch.positions), (0, 0, 0), (0, 0, 0))
     with jax.enable_x64(True):
@@ -190,7 +190,7 @@ def test_a_water_sees_only_its_images():
 
 def excluded(structures, *entries):
     """Pairs with both factors, as they follow from a configuration."""
-    exclusions = exclusions_of(build(list(entries)).entries, Batch.of(structures))
+    exclusions = exclusions_of(recipe_of(list(entries)).entries, structures_of(structures))
     assert exclusions is not None
     pairs = np.asarray(exclusions.pairs.indices).tolist()
     factors = zip(exclusions.pair_factor.tolist(), exclusions.coulomb_factor.tolist(), strict=True)
@@ -216,13 +216,13 @@ def test_factors_may_differ_between_structures():
     assert found[4, 6] == (0.0, 0.3)
     plain = excluded(structures, LJ, BONDS, {"type": "exclusions"})
     assert (0, 3) not in plain  # a factor of one excludes nothing
-    with pytest.raises(ConfigurationError, match="structure 0 is given two of them"):
+    with pytest.raises(PotentialError, match="structure 0 is given two of them"):
         excluded(structures, LJ, BONDS, FACTORS, FACTORS)
 
 
 def test_a_list_that_leaves_out_other_pairs_is_refused():
     structures = chains()[:1]
-    batch = Batch.of(structures)
+    batch = structures_of(structures)
     potential = Pair.of(
         LennardJones, {x: {"epsilon": 0.01, "sigma": 2.0} for x in "AB"}, CUTOFF, mixing="geometric"
     )
@@ -261,14 +261,14 @@ def test_pairs_that_make_no_sense_are_refused(pairs, message):
 def test_exclusions_of_nothing_are_a_mistake():
     angle = {"type": "harmonic_angle", "terms": [{"atoms": [0, 1, 2], "k": 1, "theta0": 2}]}
     with pytest.raises(ConfigurationError, match="nothing is bonded, so nothing would be excluded"):
-        build([LJ, angle, FACTORS])
+        recipe_of([LJ, angle, FACTORS])
 
 
 def test_charges_interact_once():
     with pytest.raises(ConfigurationError, match="Charges would interact twice"):
-        build([DSF, {"type": "coulomb"}])
+        recipe_of([DSF, {"type": "coulomb"}])
 
 
 def test_exclusions_alone_are_no_potential():
     with pytest.raises(ConfigurationError, match="nothing that they could be excluded from"):
-        build({"type": "exclusions", "bonds": [[0, 1]]})
+        recipe_of({"type": "exclusions", "bonds": [[0, 1]]})

@@ -1,7 +1,7 @@
-"""Cells, periodic images, rotations; particles in their systems."""
+"""Cells, periodic images, rotations; the particles of all systems."""
 
+from instar.geometry.all_particles import AllParticles
 from instar.geometry.cell import Cell
 from instar.geometry.rotation import Rotation
-from instar.geometry.system import System, per_system
 
-__all__ = ["Cell", "Rotation", "System", "per_system"]
+__all__ = ["AllParticles", "Cell", "Rotation"]

@@ -2,14 +2,14 @@
 
 from instar.memory.amounts import parse_amount, show
 from instar.memory.batches import Batch, Plan, Shape
-from instar.memory.budget import Budget, BudgetError, find_budget
+from instar.memory.budget import HEADROOM, Budget, BudgetError, find_budget
 from instar.memory.calibrate import calibrate
 from instar.memory.evaluate import Evaluated, Watcher, evaluate
 from instar.memory.footprint import Footprint
 from instar.memory.frames import FrameError
 from instar.memory.need import Need, Programs, need_of
 from instar.memory.peak import HighWater
-from instar.memory.plan import HEADROOM, MemoryPlanError, plan
+from instar.memory.plan import MemoryPlanError, plan
 from instar.memory.run import Event, Outcome, OutOfMemoryError, run
 from instar.memory.work import Work, plan_work, programs_of
 

@@ -75,7 +75,7 @@ class Plan:
     @property
     def limit(self) -> int:
         """Bytes that a batch may take."""
-        return int(self.budget.bytes * (1 - self.headroom))
+        return self.budget.usable(self.headroom)
 
     @property
     def largest(self) -> int:

@@ -13,7 +13,10 @@ import numpy as np
 from instar.memory.amounts import parse_amount, show
 from instar.memory.readings import ROOT, Device, Reading, readings
 
-__all__ = ["Budget", "BudgetError", "find_budget"]
+__all__ = ["HEADROOM", "Budget", "BudgetError", "find_budget"]
+
+HEADROOM = 0.1
+"""The part of a budget that is kept free by default: other allocations, fragments."""
 
 _SHARE = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))\s*%")
 
@@ -43,6 +46,10 @@ class Budget:
         """The budget that `to_json` was called on."""
         listed = tuple(Reading(**reading) for reading in content["readings"])
         return Budget(content["bytes"], content["source"], listed)
+
+    def usable(self, headroom: int | float = HEADROOM) -> int:
+        """Bytes that work may take, with that part of the budget kept free."""
+        return max(1, int(self.bytes * (1 - headroom)))
 
 
 def find_budget(

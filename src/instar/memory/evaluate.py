@@ -16,9 +16,9 @@ import numpy as np
 
 from instar.memory.amounts import show
 from instar.memory.batches import Plan
-from instar.memory.budget import Budget, find_budget
+from instar.memory.budget import HEADROOM, Budget, find_budget
 from instar.memory.frames import Carry, FrameError, FramesWork, frames_of
-from instar.memory.plan import HEADROOM, MemoryPlanError
+from instar.memory.plan import MemoryPlanError
 from instar.memory.reduction import reduction_of
 from instar.memory.run import Event, Outcome, run
 from instar.memory.work import plan_work, programs_of
@@ -81,7 +81,7 @@ def evaluate(
     if reduce is None:
         if initial is not None:
             raise ValueError("initial= belongs to a reduction of your own: give reduce=, too.")
-        results, held = _results(like, found.count, out, int(budget.bytes * (1 - headroom)))
+        results, held = _results(like, found.count, out, budget.usable(headroom))
         work = dataclasses.replace(work, held=held)
     else:
         if out is not None:

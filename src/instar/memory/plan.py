@@ -18,14 +18,11 @@ import numpy as np
 
 from instar.memory.amounts import show
 from instar.memory.batches import Batch, Plan, Shape
-from instar.memory.budget import Budget, find_budget
+from instar.memory.budget import HEADROOM, Budget, find_budget
 from instar.memory.footprint import Footprint, Sizes
 from instar.memory.packing import Packed, once, pack
 
-__all__ = ["HEADROOM", "MOST_SHAPES", "MemoryPlanError", "TooLargeError", "plan"]
-
-HEADROOM = 0.1
-"""The part of a budget that is left free by default: other allocations, fragments."""
+__all__ = ["MOST_SHAPES", "MemoryPlanError", "TooLargeError", "plan"]
 
 MOST_SHAPES = 8
 """How many programs a plan may compile, at most: each takes seconds."""
@@ -86,7 +83,7 @@ def plan(
         raise ValueError(f"A plan needs at least one shape, not {most_shapes}.")
     measures = _measures(footprint, items)
     found = find_budget(budget)
-    limit = int(found.bytes * (1 - headroom))
+    limit = found.usable(headroom)
     if not len(next(iter(measures.values()))):
         return Plan(found, headroom, (), (), footprint)
     _refuse_what_is_too_large(footprint, measures, limit)

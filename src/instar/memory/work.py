@@ -11,12 +11,12 @@ import numpy as np
 
 from instar.core.result import as_result_function
 from instar.memory.batches import Plan
-from instar.memory.budget import Budget, find_budget
+from instar.memory.budget import HEADROOM, Budget, find_budget
 from instar.memory.calibrate import fit
 from instar.memory.footprint import Footprint, Sizes
 from instar.memory.need import Need, Programs, abstract
 from instar.memory.packing import once
-from instar.memory.plan import HEADROOM, TooLargeError, plan
+from instar.memory.plan import TooLargeError, plan
 
 __all__ = ["Work", "plan_work", "programs_of", "some_of"]
 
@@ -91,7 +91,7 @@ def plan_work(
     programs = programs_of(work) if programs is None else programs
     found = find_budget(budget)
     measures = dict(work.measures) if items is None else some_of(work.measures, items)
-    limit = int(found.bytes * (1 - headroom))
+    limit = found.usable(headroom)
     if not len(next(iter(measures.values()))):
         nothing = Footprint(0.0, dict.fromkeys(measures, 0.0), "no items")
         return plan(nothing, measures, found, headroom=headroom)

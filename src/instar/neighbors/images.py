@@ -17,6 +17,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
+from instar.core.data import Index, Table
+from instar.core.typing import SystemId
 from instar.core.utils.jax import dataclass
 from instar.geometry import Cell
 
@@ -76,16 +78,15 @@ class Wrapped(NamedTuple):
     there: Array  # (particles,) whether the row is a particle
 
 
-def wrap(positions: Array, system: Array, cell: Cell) -> Wrapped:
+def wrap(positions: Array, system: Index[SystemId], cell: Cell) -> Wrapped:
     """Particles in fractional coordinates inside their cells."""
-    systems = cell.vectors.shape[0]
-    there = (system >= 0) & (system < systems)
-    system = jnp.where(there, system, 0).astype(jnp.int32)
-    own = Cell(cell.vectors[system], cell.periodic[system], cell.bounded[system], cell.orthorhombic)
+    there = system.valid_mask
+    own = Table(system.vocabulary, cell)[system]
     fractional = own.fractional(positions)
     cells = jnp.where(own.periodic, jnp.floor(fractional), 0)
     inside = jnp.where(there[:, None], fractional - cells, 0)
-    return Wrapped(inside, jnp.where(there[:, None], cells, 0).astype(jnp.int32), system, there)
+    cells = jnp.where(there[:, None], cells, 0).astype(jnp.int32)
+    return Wrapped(inside, cells, jnp.where(there, system.indices, 0), there)
 
 
 class Expanded(NamedTuple):

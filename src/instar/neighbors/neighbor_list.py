@@ -114,9 +114,9 @@ class NeighborList:
         that are none of its neighbors.
         """
         positions, cell = particles.data.positions, systems.data.cell
-        cutoffs, skins = (_per_system(a, cell, positions.dtype) for a in (cutoff, skin))
+        cutoffs, skins = (_one_per_system(a, cell, positions.dtype) for a in (cutoff, skin))
         _check_lengths(cutoffs, skins)
-        system = particles.data.system.indices
+        system = particles.data.system.update_labels(systems.vocabulary).indices
         if sizes is None:
             reach = (cutoffs + skins).astype(np.float64)
             known = extents(np.asarray(positions), np.asarray(system), cell, reach)
@@ -152,7 +152,7 @@ class NeighborList:
         rows = self.images.owner.shape[0]
         return Sizes(rows, self.slots.shape[1], self.words, self.subdivision)
 
-    def is_stale(self, positions: Array, system: Array, cell: Cell) -> Array:
+    def is_stale(self, positions: Array, system: Index[SystemId], cell: Cell) -> Array:
         """Whether a pair may be within the cutoff that the list does not have."""
         # F − 1 from the difference of the vectors: exactly zero where a cell has not changed.
         inverse = Cell(self.vectors, self.periodic, cell.bounded).inverse
@@ -163,12 +163,11 @@ class NeighborList:
         if limit.shape[0] == 1:
             carried, limit = self.positions @ strain[0], limit[0]
         else:
-            at = jnp.clip(system, 0, limit.shape[0] - 1)
-            carried = jnp.einsum("pj,pjk->pk", self.positions, strain[at])
-            limit = limit[at]
+            own_strain, limit = Table(system.vocabulary, (strain, limit))[system]
+            carried = jnp.einsum("pj,pjk->pk", self.positions, own_strain)
         moved = jnp.sum((positions - self.positions - carried) ** 2, axis=1)
-        there = (system >= 0) & (system < self.cutoff.shape[0])
-        others = jnp.any(system != self.system) | jnp.any(cell.periodic != self.periodic)
+        there = system.valid_mask
+        others = jnp.any(system.indices != self.system) | jnp.any(cell.periodic != self.periodic)
         if self.excluded is not None and self.settled is not None:
             # Where images are in doubt the list holds for these very positions.
             same = jnp.all(jnp.where(there, moved, 0) == 0) & jnp.all(strain == 0)
@@ -191,7 +190,7 @@ class NeighborList:
         """
         data = lax.stop_gradient((particles.data.positions, systems.data.cell))
         positions, cell = data
-        system = particles.data.system.indices
+        system = particles.data.system.update_labels(systems.vocabulary)
         present = lax.stop_gradient(self)
         _check_shapes(present, positions, cell)
 
@@ -238,7 +237,9 @@ class NeighborList:
             slots=jax.device_put(self.slots, spread),
         )
 
-    def _made(self, positions: Array, system: Array, cell: Cell) -> tuple[NeighborList, Array]:
+    def _made(
+        self, positions: Array, system: Index[SystemId], cell: Cell
+    ) -> tuple[NeighborList, Array]:
         wrapped = wrap(positions, system, cell)
         reach = self.cutoff + self.skin
         rows = self.images.owner.shape[0]
@@ -274,7 +275,7 @@ class NeighborList:
             slots=found.rows,
             place=place,
             positions=positions,
-            system=system,
+            system=system.indices,
             vectors=cell.vectors,
             periodic=cell.periodic,
             settled=settled,
@@ -304,8 +305,7 @@ class NeighborList:
     def edges(self, particles: Any, systems: Any) -> Edges:
         """The same as edges in rows, with shifts (Å) for cells as they are now; differentiable."""
         matrix = self.matrix()
-        system = jnp.clip(particles.data.system.indices, 0, self.cutoff.shape[0] - 1)
-        vectors = systems.data.cell.vectors[system]
+        vectors = systems.set_data(systems.data.cell.vectors)[particles.data.system]
         shifts = jnp.einsum("pnk,pkx->pnx", matrix.shift.astype(vectors.dtype), vectors)
         return Edges.rows(matrix.neighbors.indices, shifts)
 
@@ -332,7 +332,7 @@ class _SizeLens(Lens[NeighborList, int]):
         return state.resized(**{self.name: value})
 
 
-def _per_system(values: Any, cell: Cell, dtype: Any) -> np.ndarray:
+def _one_per_system(values: Any, cell: Cell, dtype: Any) -> np.ndarray:
     systems = cell.vectors.shape[0]
     given = np.asarray(values, dtype)
     if given.shape not in ((), (systems,)):
@@ -353,9 +353,9 @@ def _check_shapes(present: NeighborList, positions: Array, cell: Cell) -> None:
         )
 
 
-def _check_values(positions: Array, system: Array, cell: Cell) -> None:
+def _check_values(positions: Array, system: Index[SystemId], cell: Cell) -> None:
     """What a search can't do anything with: no numbers, places beyond counting, a bent box."""
-    there = (system >= 0) & (system < cell.vectors.shape[0])
+    there = system.valid_mask
     bad = there & ~jnp.isfinite(positions).all(axis=1)
     runtime_assert(
         ~jnp.any(bad),
@@ -369,8 +369,8 @@ def _check_values(positions: Array, system: Array, cell: Cell) -> None:
         fmt_args={"system": jnp.argmax(flat)},
     )
     shortest = jnp.min(jnp.where(cell.periodic, cell.heights, jnp.inf), axis=1)
-    at = jnp.clip(system, 0, cell.vectors.shape[0] - 1)
-    far = there & (jnp.max(jnp.abs(positions), axis=1) > 2.0**28 * shortest[at])
+    farthest = Table(system.vocabulary, 2.0**28 * shortest)[system]
+    far = there & (jnp.max(jnp.abs(positions), axis=1) > farthest)
     runtime_assert(
         ~jnp.any(far),
         "Particle {particle} is too many cells away to count them; wrap it into its cell.",

@@ -45,9 +45,9 @@ def query(
     positions, cell = particles.data.positions, systems.data.cell
     count = cell.vectors.shape[0]
     reach = jnp.broadcast_to(jnp.asarray(cutoff, positions.dtype), (count,))
-    wrapped = wrap(positions, particles.data.system.indices, cell)
+    wrapped = wrap(positions, particles.data.system.update_labels(systems.vocabulary), cell)
     grid = grid_of(wrapped, positions, cell, reach, sizes.images, sizes.subdivision)
-    seen = wrap(points, system.indices, cell)
+    seen = wrap(points, system.update_labels(systems.vocabulary), cell)
     inside = points - _shifted(seen.cells, seen.system, cell)
     x, y, z = (inside[:, k] for k in range(3))
     nowhere = jnp.zeros_like(seen.system)

@@ -84,8 +84,9 @@ def _ranges(
     up to √(R² − d²) along z.
     """
 
-    def of_each(per_system: Array) -> Array:
-        return per_system[points.system]
+    def of_each(values: Array) -> Array:
+        """Values of systems, beside the points."""
+        return values[points.system]
 
     bins = [of_each(grid.bins[:, k]) for k in range(3)]
     before = of_each(grid.before)

@@ -66,7 +66,8 @@ def estimate(known: Extents, subdivision: int | None = None) -> Sizes:
     if best is None:
         costs = [search_cost(counts, images, density, span, reach, s) for s in SUBDIVISIONS]
         best = SUBDIVISIONS[int(np.argmin(costs))]
-    column = float(_column(images, density, span, reach, best).max(initial=0))
+    held = image_room(images) if best == 0 else _column(images, density, span, reach, best)
+    column = float(held.max(initial=0))
     # On a coarse grid, so that similar structures share one compiled program.
     rows = 1 + max(int(counts.sum()), math.ceil(image_room(images.sum())))
     return Sizes(

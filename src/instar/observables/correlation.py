@@ -23,7 +23,7 @@ from jax import Array
 
 from instar.core.assertion import runtime_assert
 from instar.core.utils.jax import dataclass, field
-from instar.geometry import System, per_system
+from instar.geometry import AllParticles
 from instar.observables.selection import ObserverError, counted_systems, selected
 from instar.observables.total import Total
 
@@ -80,9 +80,9 @@ class Correlation:
 
     def update(self, state: Any) -> Correlation:
         """With one more frame, compared with all those in the ring and with itself."""
-        system = selected(state, self.label)
+        everyone = selected(state, self.label)
         runtime_assert(
-            jnp.all(_group(system) == self.group),
+            jnp.all(_group(everyone) == self.group),
             "Correlations in time need the same particles in every frame.\n"
             "One was added, removed, or changed its label or its system.",
             exception_type=ObserverError,
@@ -94,7 +94,7 @@ class Correlation:
         lags = jnp.arange(self.window, dtype=jnp.int32)
         slots = (self.slot - lags) % self.window
         products = self.product(now[None], ring).T  # (particles, slots)
-        sums = per_system(products, system).T[slots]
+        sums = everyone.system.sum_over(products).data.T[slots]
         valid = used[slots] & (counts & (self.members > 0))[None]
         means = sums / jnp.maximum(self.members, 1)[None]
         return dataclasses.replace(
@@ -122,13 +122,13 @@ def _made(
     if window < 1:
         raise ObserverError(f"The window is one frame or more, not {window}.")
     now = _values(state, kind[0], without_drift)
-    systems, system = len(state.systems), selected(state, label)
+    systems, everyone = len(state.systems), selected(state, label)
     return Correlation(
         ring=jnp.zeros((window, *now.shape), now.dtype),
         used=jnp.zeros((window, systems), bool),
         slot=jnp.zeros((), jnp.int32),
-        group=_group(system),
-        members=per_system(jnp.ones_like(now[:, 0]), system),
+        group=_group(everyone),
+        members=everyone.system.sum_over(jnp.ones_like(now[:, 0])).data,
         total=Total.zeros((window, systems), now.dtype),
         count=jnp.zeros((window, systems), jnp.int32),
         column=kind[0],
@@ -138,8 +138,8 @@ def _made(
     )
 
 
-def _group(system: System) -> Array:
-    return jnp.where(system.there, system.system, np.int32(-1))
+def _group(everyone: AllParticles) -> Array:
+    return jnp.where(everyone.there, everyone.system.indices, np.int32(-1))
 
 
 def _values(state: Any, column: str, without_drift: bool) -> Array:
@@ -147,8 +147,7 @@ def _values(state: Any, column: str, without_drift: bool) -> Array:
     values = getattr(state.particles.data, column)
     if not without_drift:
         return values
-    system = System.of(state.particles, state.systems)
-    masses = state.particles.data.masses[:, None]
-    sums = per_system(jnp.concatenate([masses * values, masses], axis=1), system)
-    centre = sums[:, :3] / jnp.maximum(sums[:, 3:], np.finfo(values.dtype).tiny)
-    return values - centre[system.system]
+    system, masses = state.particles.data.system, state.particles.data.masses[:, None]
+    moments, total = system.sum_over((masses * values, masses)).data
+    centre = moments / jnp.maximum(total, np.finfo(values.dtype).tiny)
+    return values - state.systems.set_data(centre)[system]

@@ -9,17 +9,16 @@ from jax import Array
 
 from instar.core.data import Table
 from instar.core.typing import ParticleId
-from instar.geometry import System, per_system
 from instar.geometry.constants import BOLTZMANN
 from instar.observables.molecules import centres
 
 __all__ = ["kinetic_energy", "kinetic_tensor", "molecular_kinetic_tensor", "squared", "temperature"]
 
 
-def kinetic_energy(particles: Table[ParticleId, Any], system: System) -> Array:
+def kinetic_energy(particles: Table[ParticleId, Any]) -> Array:
     """K = ½ Σ m v² of each system (systems,), eV."""
     data = particles.data
-    return per_system(data.masses * squared(data.velocities), system) / 2
+    return data.system.sum_over(data.masses * squared(data.velocities)).data / 2
 
 
 def squared(vectors: Array) -> Array:
@@ -28,15 +27,14 @@ def squared(vectors: Array) -> Array:
     return x * x + y * y + z * z
 
 
-def kinetic_tensor(particles: Table[ParticleId, Any], system: System) -> Array:
+def kinetic_tensor(particles: Table[ParticleId, Any]) -> Array:
     """Σ m v ⊗ v of each system (systems, 3, 3), eV: its trace is 2K."""
-    return _outer(particles.data.masses, particles.data.velocities, system)
+    return _outer(particles, particles.data.velocities)
 
 
-def molecular_kinetic_tensor(particles: Table[ParticleId, Any], system: System) -> Array:
+def molecular_kinetic_tensor(particles: Table[ParticleId, Any]) -> Array:
     """Σ M V ⊗ V over the centres of mass of molecules (systems, 3, 3), eV."""
-    whole = centres(particles.data.velocities, particles, system)
-    return _outer(particles.data.masses, whole, system)
+    return _outer(particles, centres(particles.data.velocities, particles))
 
 
 def temperature(kinetic: Array, degrees: Array) -> Array:
@@ -45,6 +43,6 @@ def temperature(kinetic: Array, degrees: Array) -> Array:
     return jnp.where(free, 2 * kinetic / (BOLTZMANN * jnp.where(free, degrees, 1)), 0)
 
 
-def _outer(masses: Array, velocities: Array, system: System) -> Array:
-    momenta = masses[:, None] * velocities
-    return per_system(momenta[:, :, None] * velocities[:, None, :], system)
+def _outer(particles: Table[ParticleId, Any], velocities: Array) -> Array:
+    momenta = particles.data.masses[:, None] * velocities
+    return particles.data.system.sum_over(momenta[:, :, None] * velocities[:, None, :]).data

@@ -9,7 +9,6 @@ from jax import Array
 
 from instar.core.data import Table
 from instar.core.typing import ParticleId
-from instar.geometry import System
 
 __all__ = ["are_single", "centres", "molecule_masses"]
 
@@ -19,15 +18,13 @@ def are_single(particles: Table[ParticleId, Any]) -> bool:
     return len(particles.data.molecule.vocabulary) == len(particles)
 
 
-def molecule_masses(particles: Table[ParticleId, Any], system: System) -> Array:
+def molecule_masses(particles: Table[ParticleId, Any]) -> Array:
     """The mass of each molecule (molecules,) in amu; zero where there is none."""
     data = particles.data
-    masses = jnp.where(system.there, data.masses, 0)
-    total = jnp.zeros(len(data.molecule.vocabulary), masses.dtype)
-    return total.at[data.molecule.indices].add(masses, mode="drop")
+    return _sums(data.masses, particles)
 
 
-def centres(values: Array, particles: Table[ParticleId, Any], system: System) -> Array:
+def centres(values: Array, particles: Table[ParticleId, Any]) -> Array:
     """Σ m x / Σ m over the molecule of each particle, beside the particle: (particles, 3).
 
     Of positions, molecules must be whole: not cut in two by a periodic boundary.
@@ -35,11 +32,17 @@ def centres(values: Array, particles: Table[ParticleId, Any], system: System) ->
     if are_single(particles):
         return values
     data = particles.data
-    total = molecule_masses(particles, system)
-    weight = jnp.where(system.there, data.masses, 0)[:, None]
-    moments = jnp.zeros((total.shape[0], 3), values.dtype)
-    moments = moments.at[data.molecule.indices].add(
-        jnp.where(system.there[:, None], weight * values, 0), mode="drop"
-    )
+    total = molecule_masses(particles)
+    moments = _sums(data.masses[:, None] * values, particles)
     mean = moments / jnp.where(total > 0, total, 1)[:, None]
-    return mean.at[data.molecule.indices].get(mode="fill", fill_value=0)
+    return Table(data.molecule.vocabulary, mean)[data.molecule]
+
+
+def _sums(values: Array, particles: Table[ParticleId, Any]) -> Array:
+    """Sums over each molecule (molecules, ...), one particle after the other.
+
+    Not `Index.sum_over`, whose order follows the number of keys: every free row is a molecule.
+    """
+    molecule = particles.data.molecule.apply_mask(particles.data.system.valid_mask)
+    sums = jnp.zeros((len(molecule.vocabulary), *values.shape[1:]), values.dtype)
+    return sums.at[molecule.indices].add(values, mode="drop")

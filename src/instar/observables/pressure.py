@@ -20,37 +20,38 @@ import jax.numpy as jnp
 from jax import Array
 
 from instar.core.data import Table
-from instar.core.typing import ParticleId
-from instar.geometry import System, per_system
+from instar.core.typing import ParticleId, SystemId
 from instar.observables.kinetic import kinetic_tensor, molecular_kinetic_tensor
 from instar.observables.molecules import are_single, centres
 
 __all__ = ["molecular_pressure_tensor", "molecular_virial", "pressure", "pressure_tensor"]
 
 
-def pressure_tensor(particles: Table[ParticleId, Any], system: System, virial: Array) -> Array:
+def pressure_tensor(
+    particles: Table[ParticleId, Any], systems: Table[SystemId, Any], virial: Array
+) -> Array:
     """P (systems, 3, 3) in eV/Å³ from all atoms; zero for a system without an end."""
-    return _over_volume(kinetic_tensor(particles, system) + virial, system)
+    return _over_volume(kinetic_tensor(particles) + virial, systems)
 
 
 def molecular_pressure_tensor(
-    particles: Table[ParticleId, Any], system: System, virial: Array
+    particles: Table[ParticleId, Any], systems: Table[SystemId, Any], virial: Array
 ) -> Array:
     """P (systems, 3, 3) in eV/Å³ from molecules as wholes.
 
     ``virial`` is that of the potential, without constraints; forces are read from the particles.
     """
-    kinetic = molecular_kinetic_tensor(particles, system)
-    return _over_volume(kinetic + molecular_virial(particles, system, virial), system)
+    kinetic = molecular_kinetic_tensor(particles)
+    return _over_volume(kinetic + molecular_virial(particles, virial), systems)
 
 
-def molecular_virial(particles: Table[ParticleId, Any], system: System, virial: Array) -> Array:
+def molecular_virial(particles: Table[ParticleId, Any], virial: Array) -> Array:
     """W − Σ (r − R) ⊗ f (systems, 3, 3) in eV, its symmetric part."""
     if are_single(particles):
         return virial
     data = particles.data
-    inside = data.positions - centres(data.positions, particles, system)
-    inner = per_system(inside[:, :, None] * data.forces[:, None, :], system)
+    inside = data.positions - centres(data.positions, particles)
+    inner = data.system.sum_over(inside[:, :, None] * data.forces[:, None, :]).data
     between = virial - inner
     return (between + jnp.swapaxes(between, 1, 2)) / 2
 
@@ -60,5 +61,5 @@ def pressure(tensor: Array) -> Array:
     return jnp.trace(tensor, axis1=-2, axis2=-1) / 3
 
 
-def _over_volume(tensor: Array, system: System) -> Array:
-    return tensor / system.cell.volume[:, None, None]
+def _over_volume(tensor: Array, systems: Table[SystemId, Any]) -> Array:
+    return tensor / systems.data.cell.volume[:, None, None]

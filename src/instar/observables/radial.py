@@ -26,7 +26,7 @@ from instar.core.data import Index, Table
 from instar.core.lens import Lens, lens
 from instar.core.typing import SystemId
 from instar.core.utils.jax import dataclass, field
-from instar.geometry import Cell, System, per_system
+from instar.geometry import AllParticles, Cell
 from instar.neighbors import NeighborList
 from instar.observables.selection import (
     ObserverError,
@@ -123,13 +123,13 @@ class RadialDistribution:
         tables = _seen(state, members, self.neighbors.vectors)
         where = None if self.where is None else self.where.nest(_NEIGHBORS)
         neighbors = self.neighbors.updated(*tables, where=where)
-        system = System.of(*tables)
-        dtype = system.positions.dtype
-        found = _histogram(neighbors, system, members, self).astype(dtype)
-        first, second, both = (_count(mask, system, dtype) for mask in (*members, _both(members)))
+        everyone = AllParticles.of(*tables)
+        dtype = everyone.positions.dtype
+        found = _histogram(neighbors, everyone, members, self).astype(dtype)
+        first, second, both = (_count(mask, everyone, dtype) for mask in (*members, _both(members)))
         pairs = first * second - both
         counts = counted_systems(state.systems) & (first > 0) & (second > 0)
-        scale = jnp.where(pairs > 0, system.cell.volume / jnp.maximum(pairs, 1), jnp.nan)
+        scale = jnp.where(pairs > 0, everyone.cell.volume / jnp.maximum(pairs, 1), jnp.nan)
         density = scale[:, None] * found
         around = found / jnp.maximum(first, 1)[:, None]
         return dataclasses.replace(
@@ -177,9 +177,9 @@ def _check(state: Any, r_max: float, bins: int) -> None:
 
 def _members(state: Any, pair: tuple[str | None, str | None]) -> tuple[Array, Array]:
     """(particles,) the centres and the neighbors, of systems that count."""
-    system = System.of(state.particles, state.systems)
-    counts = counted_systems(state.systems)[system.system]
-    return labelled(system, pair[0]) & counts, labelled(system, pair[1]) & counts
+    everyone = AllParticles.of(state.particles, state.systems)
+    counts = state.systems.set_data(counted_systems(state.systems))[everyone.system]
+    return labelled(everyone, pair[0]) & counts, labelled(everyone, pair[1]) & counts
 
 
 def _both(members: tuple[Array, Array]) -> Array:
@@ -190,31 +190,29 @@ def _both(members: tuple[Array, Array]) -> Array:
 def _seen(state: Any, members: tuple[Array, Array], kept: Array) -> tuple[Any, Any]:
     """Tables of the members alone; a frozen system keeps the cell that it had."""
     data, cell = state.particles.data, state.systems.data.cell
-    there = members[0] | members[1]
-    system = jnp.where(there, data.system.indices, np.int32(len(state.systems)))
-    index = Index.integer(system, n=len(state.systems), label=SystemId)
+    system = data.system.apply_mask(members[0] | members[1])
     counts = counted_systems(state.systems)[:, None, None]
     cell = dataclasses.replace(cell, vectors=jnp.where(counts, cell.vectors, kept))
-    particles = Table(state.particles.vocabulary, _Points(data.positions, index))
+    particles = Table(state.particles.vocabulary, _Points(data.positions, system))
     return particles, Table(state.systems.vocabulary, _Boxes(cell))
 
 
-def _count(mask: Array, system: System, dtype: Any) -> Array:
+def _count(mask: Array, everyone: AllParticles, dtype: Any) -> Array:
     """(systems,) how many particles are meant."""
-    return per_system(mask.astype(dtype), system)
+    return everyone.system.apply_mask(mask).counts.data.astype(dtype)
 
 
 def _histogram(
     neighbors: NeighborList,
-    system: System,
+    everyone: AllParticles,
     members: tuple[Array, Array],
     observer: RadialDistribution,
 ) -> Array:
     """(systems, bins) int32: ordered pairs by distance, one column of the list at a time."""
     images, bins = neighbors.images, observer.bins
-    points = images.positions(system.positions, system.system, system.cell)
+    points = images.positions(everyone.positions, everyone.system.indices, everyone.cell)
     first, second = (m.at[images.owner].get(mode="fill", fill_value=False) for m in members)
-    number = system.system.at[images.owner].get(mode="fill", fill_value=0)
+    number = everyone.system[images.owner].indices
     rows = neighbors.rows.reshape(-1)
     here = [p[rows] for p in points]
     centre = first[rows] & (rows > 0)
@@ -230,5 +228,5 @@ def _histogram(
         return found.at[own, at].add(1, mode="drop"), None
 
     columns = jnp.swapaxes(neighbors.slots, 1, 2).reshape(rows.shape[0], -1).T
-    start = jnp.zeros((system.count, bins), jnp.int32)
+    start = jnp.zeros((everyone.count, bins), jnp.int32)
     return lax.scan(column, start, columns)[0]

@@ -163,6 +163,6 @@ def _is_levels(node: Any) -> bool:
     return isinstance(node, _Levels)
 
 
-def _like(per_system: Array, values: Array) -> Array:
+def _like(of_systems: Array, values: Array) -> Array:
     """One entry a system beside arrays (systems, ...)."""
-    return per_system.reshape(-1, *(1,) * (values.ndim - 1))
+    return of_systems.reshape(-1, *(1,) * (values.ndim - 1))

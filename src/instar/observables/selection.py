@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from instar.core.utils.jax import is_traced
-from instar.geometry import System
+from instar.geometry import AllParticles
 
 __all__ = ["ObserverError", "counted_systems", "labelled", "require_known", "selected"]
 
@@ -26,11 +26,11 @@ def counted_systems(systems: Any) -> Array:
     return ~frozen
 
 
-def labelled(system: System, label: str | None) -> Array:
+def labelled(everyone: AllParticles, label: str | None) -> Array:
     """(particles,) the particles that have this label; without one, all that are there."""
     if label is None:
-        return system.there
-    labels = getattr(system.particles.data, "labels", None)
+        return everyone.there
+    labels = getattr(everyone.particles.data, "labels", None)
     if labels is None:
         raise ObserverError(
             f"Observing {label!r} alone needs particles with a column `labels`.\n"
@@ -39,13 +39,14 @@ def labelled(system: System, label: str | None) -> Array:
     names = [str(key) for key in labels.vocabulary]
     if label not in names:
         raise ObserverError(f"No particle is labelled {label!r}; there are {', '.join(names)}.")
-    return system.there & (labels.indices == names.index(label))
+    return everyone.there & (labels.indices == names.index(label))
 
 
-def selected(state: Any, label: str | None) -> System:
+def selected(state: Any, label: str | None) -> AllParticles:
     """The particles of a state in their systems, with only those of a label there."""
-    system = System.of(state.particles, state.systems)
-    return dataclasses.replace(system, there=labelled(system, label))
+    everyone = AllParticles.of(state.particles, state.systems)
+    system = everyone.system.apply_mask(labelled(everyone, label))
+    return dataclasses.replace(everyone, system=system)
 
 
 def require_known(what: str, *values: Any) -> None:

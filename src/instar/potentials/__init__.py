@@ -1,5 +1,6 @@
 """Potentials: one formula a file; sums of them."""
 
+from instar.core.utils.declaration import option
 from instar.geometry.constants import COULOMB_CONSTANT
 from instar.potentials.bonded import Bonded
 from instar.potentials.buckingham import Buckingham
@@ -7,6 +8,8 @@ from instar.potentials.charges import cutoff_coulomb
 from instar.potentials.constraints import DistanceConstraint, RigidWater, constraints_of
 from instar.potentials.cosine_angle import CosineAngle
 from instar.potentials.coulomb import ScreenedCoulomb
+from instar.potentials.edges import Edge
+from instar.potentials.entry import Entry, configured
 from instar.potentials.evaluation import Evaluation
 from instar.potentials.ewald import Ewald, NetChargeWarning, ewald, ewald_with
 from instar.potentials.exclusions import Exclusions
@@ -25,6 +28,7 @@ from instar.potentials.periodic_improper import PeriodicImproper
 from instar.potentials.potential import Potential, PotentialError, Sum, evaluate
 from instar.potentials.rb_dihedral import RyckaertBellemansDihedral
 from instar.potentials.soft_sphere import SoftSphere
+from instar.potentials.structures import Problem, Structures
 from instar.potentials.weeks_chandler_andersen import WeeksChandlerAndersen
 
 __all__ = [
@@ -33,6 +37,8 @@ __all__ = [
     "Buckingham",
     "CosineAngle",
     "DistanceConstraint",
+    "Edge",
+    "Entry",
     "Evaluation",
     "Ewald",
     "Exclusions",
@@ -52,17 +58,21 @@ __all__ = [
     "PeriodicImproper",
     "Potential",
     "PotentialError",
+    "Problem",
     "RigidWater",
     "RyckaertBellemansDihedral",
     "ScreenedCoulomb",
     "SoftSphere",
+    "Structures",
     "Sum",
     "UniformField",
     "Wall",
     "WeeksChandlerAndersen",
+    "configured",
     "constraints_of",
     "cutoff_coulomb",
     "evaluate",
     "ewald",
     "ewald_with",
+    "option",
 ]

@@ -20,13 +20,15 @@ from jax import Array
 
 from instar.core.assertion import runtime_assert
 from instar.core.data import Index
-from instar.core.typing import ParticleId
+from instar.core.typing import ParticleId, SystemId
 from instar.core.utils.jax import dataclass
-from instar.geometry import System, per_system
+from instar.geometry import AllParticles
 from instar.potentials import internal_coordinates
 from instar.potentials.displacement import displacements
+from instar.potentials.entry import Entry
 from instar.potentials.evaluation import Evaluation, Request
 from instar.potentials.potential import Potential, PotentialError
+from instar.potentials.terms_entry import terms_entry
 
 __all__ = ["Angle", "Bond", "Bonded", "Dihedral"]
 
@@ -45,6 +47,19 @@ class Bonded(Potential):
     EDGES: ClassVar[tuple[tuple[int, int], ...]] = ()
     """The edges a → b, by columns of ``atoms``."""
 
+    BONDS: ClassVar[tuple[tuple[int, int], ...]] = ()
+    """The columns of ``atoms`` between which there is a bond."""
+
+    @classmethod
+    def entry_class(cls) -> type[Entry]:
+        """How it stands in configurations: a list of terms."""
+        return terms_entry(cls, 1 + max(map(max, cls.EDGES)), cls.BONDS)
+
+    @property
+    def has_known_cost(self) -> bool:
+        """A few numbers per term."""
+        return True
+
     def coordinate(self, edges: tuple[Array, ...]) -> Array:
         """What the energy is a formula of (terms,), from the displacements along the edges."""
         raise NotImplementedError(f"{type(self).__name__} has no coordinate.")
@@ -53,20 +68,19 @@ class Bonded(Potential):
         """u (eV) of each term."""
         raise NotImplementedError(f"{type(self).__name__} has no formula.")
 
-    def apart_from_pairs(self, system: System, request: Request) -> Evaluation:
+    def apart_from_pairs(self, everyone: AllParticles, request: Request) -> Evaluation:
         """Energies, forces and the virial of all terms."""
         terms = self._checked()
-        if terms == 0 or system.positions.shape[0] == 0:
+        if terms == 0 or everyone.positions.shape[0] == 0:
             return Evaluation()
-        rows, used, owner = self._rows(system)
-        edges = _edges(rows, used, system, self.EDGES)
+        rows, used, owner = self._rows(everyone)
+        edges = _edges(rows, used, everyone, self.EDGES)
         _check_apart(edges, used, type(self).__name__)
         formula = self._only(used)
 
         def energies_of(edges: Array) -> Array:
             return formula.energy(formula.coordinate(tuple(edges)))
 
-        by_term = dataclasses.replace(system, system=owner, there=used)
         if not (request.forces or request.virial):
             energies, pulls = jnp.where(used, energies_of(edges), 0), None
         else:
@@ -74,10 +88,10 @@ class Bonded(Potential):
             pulls = jnp.where(used[None, :, None], backward(jnp.ones_like(energies))[0], 0)
             energies = jnp.where(used, energies, 0)
         return Evaluation(
-            energy=per_system(energies, by_term) if request.energy else None,
-            forces=None if not request.forces else self._forces(rows, pulls, system),
-            virial=None if not request.virial else per_system(_virial(edges, pulls), by_term),
-            particle_energies=_shares(rows, energies, system) if request.per_particle else None,
+            energy=owner.sum_over(energies).data if request.energy else None,
+            forces=None if not request.forces else self._forces(rows, pulls, everyone),
+            virial=None if not request.virial else owner.sum_over(_virial(edges, pulls)).data,
+            particle_energies=_shares(rows, energies, everyone) if request.per_particle else None,
         )
 
     # Inside -------------------------------------------------------------------------------
@@ -101,14 +115,14 @@ class Bonded(Potential):
                     )
         return self.atoms.shape[0]
 
-    def _rows(self, system: System) -> tuple[Array, Array, Array]:
+    def _rows(self, everyone: AllParticles) -> tuple[Array, Array, Index[SystemId]]:
         """Rows of particles (terms, columns), which terms count, and the system of each."""
-        count = system.positions.shape[0]
-        given = self.atoms.indices_in(system.particles.vocabulary)
+        count = everyone.positions.shape[0]
+        given = self.atoms.indices_in(everyone.particles.vocabulary)
         inside = (given >= 0) & (given < count)
         rows = jnp.clip(given, 0, count - 1)
-        used = jnp.all(inside & system.there[rows], axis=1)
-        owners = system.system[rows]
+        owners = everyone.system[rows]
+        used = jnp.all(inside & owners.valid_mask, axis=1)
         torn = used & jnp.any(owners != owners[:, :1], axis=1)
         runtime_assert(
             ~jnp.any(torn),
@@ -116,7 +130,7 @@ class Bonded(Potential):
             "Name particles of one system in each row of atoms.",
             fmt_args={"term": jnp.argmax(torn)},
         )
-        return jnp.where(used[:, None], rows, count), used, owners[:, 0]
+        return jnp.where(used[:, None], rows, count), used, owners[:, 0].apply_mask(used)
 
     def _only(self, used: Array) -> Bonded:
         """Ones as the parameters of free terms, lest NaN · 0 reach derivatives by them."""
@@ -128,12 +142,12 @@ class Bonded(Potential):
         values = {name: jax.tree.map(kept, getattr(self, name)) for name in names}
         return dataclasses.replace(self, **values)
 
-    def _forces(self, rows: Array, pulls: Array | None, system: System) -> Array:
+    def _forces(self, rows: Array, pulls: Array | None, everyone: AllParticles) -> Array:
         """f_a += g_e, f_b −= g_e, in one pass."""
         assert pulls is not None
         ends = jnp.concatenate([rows[:, end] for edge in self.EDGES for end in edge])
         forces = jnp.concatenate([sign for pull in pulls for sign in (pull, -pull)])
-        return jnp.zeros_like(system.positions).at[ends].add(forces, mode="drop")
+        return jnp.zeros_like(everyone.positions).at[ends].add(forces, mode="drop")
 
 
 @dataclass
@@ -141,6 +155,7 @@ class Bond(Bonded):
     """Terms of two particles, a formula of their distance r (Å); abstract."""
 
     EDGES: ClassVar[tuple[tuple[int, int], ...]] = ((0, 1),)
+    BONDS: ClassVar[tuple[tuple[int, int], ...]] = EDGES
 
     def coordinate(self, edges: tuple[Array, ...]) -> Array:
         """r."""
@@ -173,15 +188,17 @@ class Dihedral(Bonded):
         return internal_coordinates.dihedral(*edges)
 
 
-def _edges(rows: Array, used: Array, system: System, edges: tuple[tuple[int, int], ...]) -> Array:
+def _edges(
+    rows: Array, used: Array, everyone: AllParticles, edges: tuple[tuple[int, int], ...]
+) -> Array:
     """Displacements (edges, terms, 3); those of free terms are unit vectors along the axes."""
-    rows = jnp.minimum(rows, system.positions.shape[0] - 1)
+    rows = jnp.minimum(rows, everyone.positions.shape[0] - 1)
     harmless = np.eye(3)[: len(edges)]
     found = [
         jnp.where(
             used[:, None],
-            displacements(rows[:, a], rows[:, b], system, used),
-            jnp.asarray(unit, system.positions.dtype)[None],
+            displacements(rows[:, a], rows[:, b], everyone, used),
+            jnp.asarray(unit, everyone.positions.dtype)[None],
         )
         for (a, b), unit in zip(edges, harmless, strict=True)
     ]
@@ -206,8 +223,8 @@ def _virial(edges: Array, pulls: Array | None) -> Array:
     return -jnp.sum(edges[..., :, None] * pulls[..., None, :], axis=0)
 
 
-def _shares(rows: Array, energies: Array, system: System) -> Array:
+def _shares(rows: Array, energies: Array, everyone: AllParticles) -> Array:
     """Energies of the particles: each term in equal parts."""
     columns = rows.shape[1]
     shares = jnp.broadcast_to((energies / columns)[:, None], rows.shape)
-    return jnp.zeros_like(system.positions[:, 0]).at[rows].add(shares, mode="drop")
+    return jnp.zeros_like(everyone.positions[:, 0]).at[rows].add(shares, mode="drop")

@@ -5,12 +5,15 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jax import Array
 
+from instar.core.utils.declaration import option
 from instar.core.utils.jax import dataclass
+from instar.potentials.entry import configured
 from instar.potentials.formula import Formula, Parameter
 
 __all__ = ["Buckingham"]
 
 
+@configured("buckingham")
 @dataclass
 class Buckingham(Formula):
     """u(r) = A e^(−r/ρ) − C/r⁶, with A in eV, ρ in Å, C in eV Å⁶.
@@ -18,9 +21,9 @@ class Buckingham(Formula):
     At short distances it falls to −∞; keep particles apart.
     """
 
-    A: Parameter
-    rho: Parameter
-    C: Parameter
+    A: Parameter = option("strength A of the repulsion", unit="eV", example=1280.0)
+    rho: Parameter = option("range ρ of the repulsion", unit="angstrom", above=0, example=0.3)
+    C: Parameter = option("dispersion C", unit="eV angstrom^6", example=20.0)
 
     def energy(self, squared: Array) -> Array:
         """A e^(−√s/ρ) − C/s³."""

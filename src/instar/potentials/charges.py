@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+import dataclasses
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from instar.core.utils.declaration import option
 from instar.core.utils.jax import dataclass
-from instar.geometry import System, per_system
+from instar.geometry import AllParticles
 from instar.potentials.coulomb import ScreenedCoulomb
+from instar.potentials.entry import Entry, configured
 from instar.potentials.evaluation import Evaluation, Request
 from instar.potentials.exclusions import Exclusions
 from instar.potentials.pair import Pair, column
-from instar.potentials.pair_sum import Term
+from instar.potentials.pair_sum import PairTerm
 from instar.potentials.potential import Potential, PotentialError
+from instar.potentials.structures import Problem, Structures
 from instar.potentials.truncation import subtracted
 
-__all__ = ["METHODS", "DampedCoulomb", "cutoff_coulomb"]
+__all__ = ["METHODS", "CutoffCoulombEntry", "DampedCoulomb", "cutoff_coulomb"]
 
 METHODS = {"plain": "truncate", "wolf": "shift", "dsf": "force_shift"}
 """How each method ends at the cutoff."""
@@ -34,6 +38,27 @@ def cutoff_coulomb(cutoff: int | float, method: str = "dsf", alpha: int | float 
     formula = ScreenedCoulomb(np.float64(alpha))
     pairs = Pair(formula, np.float64(cutoff), truncation=METHODS[method], strength="charges")
     return pairs if method == "plain" else DampedCoulomb(pairs)
+
+
+@configured("cutoff_coulomb")
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class CutoffCoulombEntry(Entry):
+    """Coulomb interaction up to a cutoff: plain, Wolf, or damped and shifted in force (DSF)."""
+
+    OF_CHARGES: ClassVar[bool] = True
+
+    cutoff: float = option(
+        "distance up to which charges interact", unit="angstrom", above=0, example=8.0
+    )
+    method: Literal["plain", "wolf", "dsf"] = option("how it ends at the cutoff", default="dsf")
+    alpha: float = option("damping α", unit="1/angstrom", default=0.0, least=0)
+    charges: dict[str, float] | None = option(
+        "charges by label, instead of those of the structures", unit="e", default=None
+    )
+
+    def made(self, structures: Structures, shortest: float) -> Potential:
+        """The potential: the same for any structures."""
+        return cutoff_coulomb(self.cutoff, self.method, self.alpha)
 
 
 @dataclass
@@ -56,18 +81,32 @@ class DampedCoulomb(Potential):
         """Without the bare interaction of these pairs, but for its factors."""
         return DampedCoulomb(self.pairs.excluding(exclusions))
 
-    def term(self, system: System) -> Term:
-        """The sum over pairs."""
-        return self.pairs.term(system)
+    @property
+    def is_general(self) -> bool:
+        """Whether the sum over pairs is."""
+        return self.pairs.is_general
 
-    def apart_from_pairs(self, system: System, request: Request) -> Evaluation:
+    @property
+    def has_known_cost(self) -> bool:
+        """A pass over the neighbors."""
+        return True
+
+    def check(self, structures: Structures) -> list[Problem]:
+        """Charges."""
+        return self.pairs.check(structures)
+
+    def pair_term(self, everyone: AllParticles) -> PairTerm:
+        """The sum over pairs."""
+        return self.pairs.pair_term(everyone)
+
+    def apart_from_pairs(self, everyone: AllParticles, request: Request) -> Evaluation:
         """−½ kₑ q² (2α/√π + c) for each particle; it exerts no force."""
         pairs = self.pairs
         constant = subtracted(pairs.formula, pairs.truncation, pairs.cutoff)
-        charges = column(system, "charges")
+        charges = column(everyone, "charges")
         energies = pairs.formula.self_energy(constant) * charges**2
         own = Evaluation(
-            energy=per_system(energies, system) if request.energy else None,
+            energy=everyone.system.sum_over(energies).data if request.energy else None,
             particle_energies=energies if request.per_particle else None,
         )
-        return own + pairs.apart_from_pairs(system, request)
+        return own + pairs.apart_from_pairs(everyone, request)

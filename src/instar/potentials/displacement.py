@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from instar.core.assertion import runtime_assert
-from instar.geometry import Cell, System
+from instar.geometry import AllParticles, Cell
 
 __all__ = ["displacements"]
 
@@ -15,7 +15,9 @@ _SEARCH = (1, 1, 1)
 """How many cells around the rounded one are tried where cells are skewed."""
 
 
-def displacements(first: Array, second: Array, system: System, used: Array | None = None) -> Array:
+def displacements(
+    first: Array, second: Array, everyone: AllParticles, used: Array | None = None
+) -> Array:
     """r_second − r_first (n, 3) in Å, at the nearest image; rows of particles are in bounds.
 
     Both particles of a pair are taken to be in the system of the first. ``used`` (n,) says which
@@ -28,11 +30,11 @@ def displacements(first: Array, second: Array, system: System, used: Array | Non
     pair further apart than that is a failed runtime check.
     """
     used = jnp.ones(first.shape, bool) if used is None else used
-    safe = jnp.where(used[:, None], system.positions[second] - system.positions[first], 0)
+    safe = jnp.where(used[:, None], everyone.positions[second] - everyone.positions[first], 0)
     if first.shape[0] == 0:
         return safe
-    own = system.system[first]
-    cell: Cell = jax.tree.map(lambda column: column[own], system.cell)
+    own = everyone.system[first]
+    cell: Cell = everyone.systems.set_data(everyone.cell)[own]
     if cell.orthorhombic:
         return cell.minimum_image(safe)
     nearest = cell.minimum_image(safe, search=_SEARCH)
@@ -44,6 +46,6 @@ def displacements(first: Array, second: Array, system: System, used: Array | Non
         "The nearest image of particle {second} as seen from particle {first} is not certain: the "
         "cell of system {system} is too skewed.\n"
         "Give the same lattice by shorter vectors, such as those of ase.geometry.minkowski_reduce.",
-        fmt_args={"first": first[bad], "second": second[bad], "system": own[bad]},
+        fmt_args={"first": first[bad], "second": second[bad], "system": own.indices[bad]},
     )
     return nearest

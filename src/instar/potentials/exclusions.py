@@ -18,7 +18,7 @@ from jax import Array
 from instar.core.data import Index
 from instar.core.typing import ParticleId
 from instar.core.utils.jax import dataclass
-from instar.geometry import System
+from instar.geometry import AllParticles
 
 __all__ = ["Exclusions", "pairs_apart"]
 
@@ -74,10 +74,10 @@ class Exclusions:
             np.repeat([coulomb[k] for k in kept], sizes),
         )
 
-    def rows(self, system: System) -> tuple[Array, Array]:
+    def rows(self, everyone: AllParticles) -> tuple[Array, Array]:
         """Both rows of each pair, in bounds."""
-        rows = self.pairs.indices_in(system.particles.vocabulary)
-        rows = jnp.clip(rows, 0, max(0, system.positions.shape[0] - 1))
+        rows = self.pairs.indices_in(everyone.particles.vocabulary)
+        rows = jnp.clip(rows, 0, max(0, everyone.positions.shape[0] - 1))
         return rows[:, 0], rows[:, 1]
 
 

@@ -17,6 +17,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from instar.core.utils.jax import dataclass
+from instar.potentials.entry import Entry
 
 __all__ = ["Formula", "HasTail", "Parameter", "arithmetic", "energy_and_slope", "geometric"]
 
@@ -33,6 +34,17 @@ class Formula:
     """
 
     MIXING: ClassVar[dict[str, dict[str, Any]]] = {}
+
+    @classmethod
+    def entry_class(cls) -> type[Entry]:
+        """How it stands in configurations: with parameters by species."""
+        from instar.potentials.pair_entry import pair_entry  # which is built on formulas
+
+        return pair_entry(cls)
+
+    def end(self) -> Any:
+        """The distance (Å) from which on it is zero; None if it needs a cutoff."""
+        return None
 
     def energy(self, squared: Array) -> Array:
         """u (eV) at the squared distance s = r² (Å²)."""

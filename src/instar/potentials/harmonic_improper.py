@@ -5,8 +5,10 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jax import Array
 
+from instar.core.utils.declaration import option
 from instar.core.utils.jax import dataclass
 from instar.potentials.bonded import Dihedral
+from instar.potentials.entry import configured
 from instar.potentials.formula import Parameter
 
 __all__ = ["HarmonicImproper"]
@@ -14,6 +16,7 @@ __all__ = ["HarmonicImproper"]
 _TURN = 2 * jnp.pi
 
 
+@configured("harmonic_improper")
 @dataclass
 class HarmonicImproper(Dihedral):
     """u(ξ) = ½ k (ξ − ξ0)², ξ the dihedral angle of the four in the given order.
@@ -21,8 +24,8 @@ class HarmonicImproper(Dihedral):
     k in eV/rad², phi0 = ξ0 in rad; one of each a term. The difference is taken between −π and π.
     """
 
-    k: Parameter
-    phi0: Parameter
+    k: Parameter = option("stiffness k", unit="eV/rad^2", least=0, example=2.0)
+    phi0: Parameter = option("angle at rest", unit="rad", example=0.3)
 
     def energy(self, coordinate: Array) -> Array:
         """½ k Δ² with Δ = ξ − ξ0 modulo 2π, in (−π, π]."""

@@ -6,18 +6,25 @@ from typing import Any, ClassVar
 
 from jax import Array
 
+from instar.core.utils.declaration import option
 from instar.core.utils.jax import dataclass
+from instar.potentials.entry import configured
 from instar.potentials.formula import Formula, Parameter, arithmetic, geometric
 
 __all__ = ["LennardJones"]
 
 
+@configured("lennard_jones")
 @dataclass
 class LennardJones(Formula):
     """u(r) = 4ε [(σ/r)¹² − (σ/r)⁶], with ε in eV and σ in Å."""
 
-    epsilon: Parameter
-    sigma: Parameter
+    epsilon: Parameter = option(
+        "energy ε, the depth of the well", unit="eV", least=0, example=0.0104
+    )
+    sigma: Parameter = option(
+        "size σ, where the energy is zero", unit="angstrom", above=0, example=3.4
+    )
 
     MIXING: ClassVar[dict[str, dict[str, Any]]] = {
         "lorentz_berthelot": {"epsilon": geometric, "sigma": arithmetic},

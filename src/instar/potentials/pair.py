@@ -13,8 +13,9 @@ import numpy as np
 from jax import Array
 
 from instar.core.assertion import runtime_assert
+from instar.core.data import Index
 from instar.core.utils.jax import dataclass, field, is_traced
-from instar.geometry import System
+from instar.geometry import AllParticles
 from instar.geometry.constants import COULOMB_CONSTANT
 from instar.potentials.bonded import Bonded
 from instar.potentials.coulomb import ScreenedCoulomb
@@ -22,12 +23,13 @@ from instar.potentials.evaluation import Evaluation, Request
 from instar.potentials.excluded import ExcludedCharges, ScaledPairs
 from instar.potentials.exclusions import Exclusions
 from instar.potentials.formula import HasTail
-from instar.potentials.pair_sum import Term
+from instar.potentials.pair_sum import PairTerm
 from instar.potentials.potential import Potential, PotentialError
+from instar.potentials.structures import Problem, Structures
 from instar.potentials.tail import tail_correction
 from instar.potentials.truncation import TRUNCATIONS, truncated
 
-__all__ = ["MissingPairError", "Pair", "column"]
+__all__ = ["MissingPairError", "Pair", "column", "without_charges"]
 
 
 class MissingPairError(PotentialError):
@@ -134,17 +136,47 @@ class Pair(Potential):
         """The cutoff (Å)."""
         return self.cutoff
 
-    def term(self, system: System) -> Term:
+    @property
+    def is_general(self) -> bool:
+        """Whether no pair of particles is excluded, and no system has a cutoff of its own."""
+        return self.excluded is None and jnp.ndim(self.cutoff) == 0
+
+    @property
+    def has_known_cost(self) -> bool:
+        """A pass over the neighbors."""
+        return True
+
+    def check(self, structures: Structures) -> list[Problem]:
+        """Parameters for all species that meet, charges, and a volume for the tail."""
+        name = type(self.formula).__name__
+        found = [] if self.strength != "charges" else without_charges(structures)
+        known: dict[frozenset[str], list[tuple[str, str]]] = {}
+        for number, species in enumerate(structures.species):
+            if species not in known:
+                known[species] = self.missing(species)
+            for first, second in known[species]:
+                meeting = first if first == second else f"the pair {first}-{second}"
+                text = f"{name} has no parameters for {meeting}"
+                advice = "Give them in parameters or pairs, or name a mixing rule."
+                found.append(Problem(number, text, advice))
+        if self.truncation == "tail":
+            text = "tail corrections hold for a fluid that fills space, along all three axes"
+            advice = "Give it a periodic cell, or choose another truncation, such as shift."
+            open_ones = structures.counts.astype(bool) & ~structures.periodic.all(axis=1)
+            found += [Problem(int(n), text, advice) for n in np.flatnonzero(open_ones)]
+        return found
+
+    def pair_term(self, everyone: AllParticles) -> PairTerm:
         """The potential made ready for a pass over these particles."""
-        species = self._species_of(system)
-        self._check_given(system, species)
+        species = self._species_of(everyone)
+        self._check_given(everyone, species)
         formula = self._truncated()
         if species is not None and len(self.species or ()) == 1:
             formula, species = jax.tree.map(lambda p: p.reshape(()), formula), None
         strength = None
         if self.strength is not None:
-            strength = column(system, self.strength)
-        return Term(formula, self.cutoff, species, strength)
+            strength = column(everyone, self.strength)
+        return PairTerm(formula, self.cutoff, species, strength)
 
     @property
     def exclusions(self) -> Exclusions | None:
@@ -170,17 +202,19 @@ class Pair(Potential):
             or not given[places[first], places[second]]
         ]
 
-    def apart_from_pairs(self, system: System, request: Request) -> Evaluation:
+    def apart_from_pairs(self, everyone: AllParticles, request: Request) -> Evaluation:
         """Tail corrections, where asked for, and what is left between excluded pairs."""
         result = Evaluation()
         if self.truncation == "tail":
-            species = self._species_of(system)
+            species = self._species_of(everyone)
             tail = tail_correction(
-                self._given(), self.cutoff, species, self._count, system, request
+                self._given(), self.cutoff, species, self._count, everyone, request
             )
             result = result + tail
         if self.excluded is not None:
-            result = result + self._between(self.excluded, system).apart_from_pairs(system, request)
+            result = result + self._between(self.excluded, everyone).apart_from_pairs(
+                everyone, request
+            )
         return result
 
     def _given(self) -> Any:
@@ -190,10 +224,10 @@ class Pair(Potential):
     def _truncated(self) -> Any:
         return truncated(self._given(), self.truncation, self._spread(self.cutoff), self.inner)
 
-    def _between(self, excluded: Exclusions, system: System) -> Bonded:
+    def _between(self, excluded: Exclusions, everyone: AllParticles) -> Bonded:
         """The excluded pairs as terms."""
-        first, second = excluded.rows(system)
-        species = self._species_of(system)
+        first, second = excluded.rows(everyone)
+        species = self._species_of(everyone)
         cutoff = jnp.broadcast_to(self.cutoff, first.shape)
 
         def of_pair(p: Array) -> Array:
@@ -206,7 +240,7 @@ class Pair(Potential):
         factor = excluded.coulomb_factor if charged else excluded.pair_factor
         if self.strength is None:
             return ScaledPairs(excluded.pairs, formula, factor, cutoff)
-        values = column(system, self.strength)
+        values = column(everyone, self.strength)
         product = values[first] * values[second]
         if not isinstance(self.formula, ScreenedCoulomb):
             return ScaledPairs(excluded.pairs, formula, factor * product, cutoff)
@@ -232,16 +266,16 @@ class Pair(Potential):
             return length
         return jnp.broadcast_to(length, (self._count, self._count))
 
-    def _species_of(self, system: System) -> Array | None:
+    def _species_of(self, everyone: AllParticles) -> Array | None:
         """The number of each particle's species among those of the potential."""
         if self.species is None:
             return None
-        labels = _labels(system)
+        labels = _labels(everyone)
         places = {name: number for number, name in enumerate(self.species)}
         known = [str(key) for key in labels.vocabulary]
         numbers = np.array([places.get(name, -1) for name in known], np.int32)
         own = jnp.asarray(numbers)[jnp.clip(labels.indices, 0, len(known) - 1)]
-        missing = system.there & (own < 0)
+        missing = everyone.there & (own < 0)
         if not is_traced(missing) and bool(missing.any()):
             unknown = known[int(labels.indices[int(jnp.argmax(missing))])]
             raise MissingPairError(
@@ -257,14 +291,14 @@ class Pair(Potential):
         )
         return jnp.maximum(own, 0)
 
-    def _check_given(self, system: System, species: Array | None) -> None:
+    def _check_given(self, everyone: AllParticles, species: Array | None) -> None:
         """Every two species that are in one system have parameters."""
         if species is None:
             return
         matrices = [p for p in jax.tree.leaves(self.formula) if jnp.ndim(p) == 2]
         given = ~jnp.any(jnp.stack([jnp.isnan(p) for p in matrices]), axis=0)
-        present = jnp.zeros((system.count, self._count), bool)
-        present = present.at[system.system, species].max(system.there)
+        kinds = everyone.system.combine(Index.integer(species, n=self._count))
+        present = (kinds.counts.data > 0).reshape(everyone.count, self._count)
         meet = jnp.any(present[:, :, None] & present[:, None, :], axis=0)
         missing = meet & ~given
         if not is_traced(missing) and bool(missing.any()):
@@ -337,16 +371,28 @@ def _values(
     return {name: mix(like[name], other[name]) for name, mix in rule.items()}
 
 
-def _labels(system: System) -> Any:
-    labels = getattr(system.particles.data, "labels", None)
+def without_charges(structures: Structures) -> list[Problem]:
+    """Structures that have no charges, for a potential that needs them."""
+    return [
+        Problem(
+            int(number),
+            "there are no charges, and the potential needs them",
+            "Set atoms.set_initial_charges([...]), or give charges by label in the potential.",
+        )
+        for number in np.flatnonzero(~structures.charged & (structures.counts > 0))
+    ]
+
+
+def _labels(everyone: AllParticles) -> Any:
+    labels = getattr(everyone.particles.data, "labels", None)
     if labels is None:
         raise PotentialError("Parameters by species need particles with a column `labels`.")
     return labels
 
 
-def column(system: System, name: str) -> Array:
+def column(everyone: AllParticles, name: str) -> Array:
     """A column of the particles, zero where one is absent."""
-    values = getattr(system.particles.data, name, None)
+    values = getattr(everyone.particles.data, name, None)
     if values is None:
         raise PotentialError(f"This potential needs particles with a column `{name}`.")
-    return jnp.where(system.there, values, 0)
+    return jnp.where(everyone.there, values, 0)

@@ -21,20 +21,20 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from instar.core.utils.jax import dataclass
-from instar.geometry import System, per_system
+from instar.geometry import AllParticles
 from instar.neighbors import NeighborList
 from instar.neighbors.blocks import over_blocks
 from instar.neighbors.images import FAR
 from instar.potentials.evaluation import Evaluation, Request
 
-__all__ = ["Term", "pair_sum"]
+__all__ = ["PairTerm", "pair_sum"]
 
 AT_ONCE = 2
 """Neighbors that one turn of the loop takes."""
 
 
 @dataclass
-class Term:
+class PairTerm:
     """A formula ready for the pass.
 
     Its parameters are numbers; or matrices (species, species), with ``species``; or, with
@@ -49,26 +49,29 @@ class Term:
 
 
 def pair_sum(
-    terms: tuple[Term, ...], system: System, neighbors: NeighborList, request: Request
+    pair_terms: tuple[PairTerm, ...],
+    everyone: AllParticles,
+    neighbors: NeighborList,
+    request: Request,
 ) -> Evaluation:
-    """Sum of all terms over all pairs."""
+    """Sum of all formulas over all pairs."""
     images = neighbors.images
-    points = images.positions(system.positions, system.system, system.cell)
+    points = images.positions(everyone.positions, everyone.system.indices, everyone.cell)
     columns = [
         _Columns(*(_at(column, images.owner, 0) for column in (t.species, t.strength, t.system)))
-        for t in terms
+        for t in pair_terms
     ]
 
     def block(one: tuple[Array, Array], shared: Any) -> tuple[Array, ...]:
         rows, slots = one
-        terms, points, columns = shared
-        return _row_sums(terms, points, columns, rows, slots, request)
+        pair_terms, points, columns = shared
+        return _row_sums(pair_terms, points, columns, rows, slots, request)
 
     sums = over_blocks(
-        block, (neighbors.rows, neighbors.slots), (terms, points, columns), neighbors.mesh
+        block, (neighbors.rows, neighbors.slots), (pair_terms, points, columns), neighbors.mesh
     )
     by_particle = [column.reshape(-1)[neighbors.place] for column in sums]
-    return _collected(by_particle, system, request)
+    return _collected(by_particle, everyone, request)
 
 
 @dataclass
@@ -85,7 +88,7 @@ def _at(column: Array | None, owner: Array, fill: int) -> Array | None:
 
 
 def _row_sums(
-    terms: tuple[Term, ...],
+    pair_terms: tuple[PairTerm, ...],
     points: tuple[Array, ...],
     columns: list[_Columns],
     rows: Array,
@@ -94,7 +97,7 @@ def _row_sums(
 ) -> tuple[Array, ...]:
     """Sums over the neighbors of a block of rows."""
     x, y, z = (jnp.where(rows > 0, p[rows], -FAR) for p in points)
-    terms = tuple(_of_rows(t, c, rows) for t, c in zip(terms, columns, strict=True))
+    pair_terms = tuple(_of_rows(t, c, rows) for t, c in zip(pair_terms, columns, strict=True))
     own = [
         (
             None if c.species is None else c.species[rows],
@@ -110,8 +113,8 @@ def _row_sums(
         ]
         squared = apart[0] * apart[0] + apart[1] * apart[1] + apart[2] * apart[2]
         values = [
-            _pair_values(term, column, species, strength, near, squared)
-            for term, column, (species, strength) in zip(terms, columns, own, strict=True)
+            _pair_values(pair_term, column, species, strength, near, squared)
+            for pair_term, column, (species, strength) in zip(pair_terms, columns, own, strict=True)
         ]
         energy, slope = (functools.reduce(operator.add, e) for e in zip(*values, strict=True))
         # Without the barrier the formula would be worked out once for each result.
@@ -136,20 +139,20 @@ def _row_sums(
     return tuple(lax.scan(turn, start, turns)[0])
 
 
-def _of_rows(term: Term, column: _Columns, rows: Array) -> Term:
+def _of_rows(pair_term: PairTerm, column: _Columns, rows: Array) -> PairTerm:
     """With parameters of each row's system, where there is one for each system."""
     if column.system is None:
-        return term
-    if term.cutoff.shape == (1,):
-        formula, cutoff = jax.tree.map(lambda p: p[0], (term.formula, term.cutoff))
+        return pair_term
+    if pair_term.cutoff.shape == (1,):
+        formula, cutoff = jax.tree.map(lambda p: p[0], (pair_term.formula, pair_term.cutoff))
     else:
         system = column.system[rows]
-        formula, cutoff = jax.tree.map(lambda p: p[system], (term.formula, term.cutoff))
-    return Term(formula, cutoff, term.species, term.strength)
+        formula, cutoff = jax.tree.map(lambda p: p[system], (pair_term.formula, pair_term.cutoff))
+    return PairTerm(formula, cutoff, pair_term.species, pair_term.strength)
 
 
 def _pair_values(
-    term: Term,
+    pair_term: PairTerm,
     column: _Columns,
     species: Array | None,
     strength: Array | None,
@@ -157,11 +160,11 @@ def _pair_values(
     squared: Array,
 ) -> tuple[Array, Array]:
     """u and du/ds of each pair, zero beyond the cutoff."""
-    formula = term.formula
+    formula = pair_term.formula
     if species is not None:
         kinds = column.species.at[near].get(mode="promise_in_bounds")  # pyright: ignore
         formula = jax.tree.map(lambda p: _of_pair(p, species, kinds), formula)
-    limit = term.cutoff * term.cutoff
+    limit = pair_term.cutoff * pair_term.cutoff
     within = ~(squared >= limit)  # a distance that is no number must not vanish
     # Beyond the cutoff the formula is evaluated at the cutoff, where it is finite.
     safe = jnp.where(within, squared, limit)
@@ -196,7 +199,7 @@ def _contributions(u: Array, f: Array, apart: list[Array], request: Request) -> 
 _SIX = ((0, 0), (1, 1), (2, 2), (1, 2), (0, 2), (0, 1))
 
 
-def _collected(columns: list[Array], system: System, request: Request) -> Evaluation:
+def _collected(columns: list[Array], everyone: AllParticles, request: Request) -> Evaluation:
     result: dict[str, Array] = {}
     if request.forces:
         result["forces"] = jnp.stack(columns[:3], axis=-1)
@@ -205,13 +208,13 @@ def _collected(columns: list[Array], system: System, request: Request) -> Evalua
         if request.per_particle:
             result["particle_energies"] = columns[0]
         if request.energy:
-            result["energy"] = per_system(columns[0], system)
+            result["energy"] = everyone.system.sum_over(columns[0]).data
         columns = columns[1:]
     if request.virial == "trace":
-        third = per_system(columns[0], system) / 3
+        third = everyone.system.sum_over(columns[0]).data / 3
         result["virial"] = third[:, None, None] * jnp.eye(3, dtype=third.dtype)[None]
     elif request.virial:
-        xx, yy, zz, yz, xz, xy = (per_system(column, system) for column in columns)
+        xx, yy, zz, yz, xz, xy = everyone.system.sum_over(columns).data
         rows = ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))
         result["virial"] = jnp.stack([jnp.stack(row, axis=-1) for row in rows], axis=-2)
     return Evaluation(**result)

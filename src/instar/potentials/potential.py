@@ -11,11 +11,13 @@ import numpy as np
 
 from instar.core.assertion import runtime_assert
 from instar.core.utils.jax import dataclass, is_traced
-from instar.geometry import System
+from instar.geometry import AllParticles
 from instar.neighbors import NeighborList
+from instar.potentials.entry import Entry
 from instar.potentials.evaluation import Evaluation, Request
 from instar.potentials.exclusions import Exclusions
-from instar.potentials.pair_sum import Term, pair_sum
+from instar.potentials.pair_sum import PairTerm, pair_sum
+from instar.potentials.structures import Problem, Structures
 
 __all__ = ["Potential", "PotentialError", "Sum", "evaluate"]
 
@@ -28,24 +30,62 @@ class PotentialError(ValueError):
 class Potential:
     """A pytree of parameters that gives energies of systems; abstract.
 
-    A kind of potential overrides `term`, if it is a sum over pairs, or `apart_from_pairs`.
+    A kind of potential overrides `pair_term`, if it is a sum over pairs, `over_neighbors`, if it
+    reads the neighbor list in a way of its own, or `apart_from_pairs`. What it needs of the
+    structures it says in `check`.
     """
+
+    @classmethod
+    def entry_class(cls) -> type[Entry]:
+        """How it stands in configurations: with its own options."""
+        from instar.potentials.field_entry import field_entry  # which is built on potentials
+
+        return field_entry(cls)
+
+    def check(self, structures: Structures) -> list[Problem]:
+        """What it needs and these structures lack; asked before anything is computed."""
+        return []
+
+    @property
+    def is_general(self) -> bool:
+        """Whether it is the same for any structures: it names no particle and no system.
+
+        One that is not can't be used for some of the structures it was made for, as batches and
+        blocks would do. A potential of your own says so by overriding this.
+        """
+        return False
+
+    @property
+    def has_known_cost(self) -> bool:
+        """Whether particles and neighbors alone tell how much memory it takes, about."""
+        return False
+
+    @property
+    def moves_centre(self) -> bool:
+        """Whether it can set the centre of mass of a system in motion."""
+        return False
 
     @property
     def reach(self) -> Any:
         """The distance (Å) up to which it must know neighbors; None if it needs none."""
         return None
 
-    def terms(self) -> tuple[Potential, ...]:
+    def parts(self) -> tuple[Potential, ...]:
         """The potentials that this one is a sum of."""
         return (self,)
 
-    def term(self, system: System) -> Term | None:
+    def pair_term(self, everyone: AllParticles) -> PairTerm | None:
         """Its part of the pass over the neighbors, if it has one."""
         return None
 
-    def apart_from_pairs(self, system: System, request: Request) -> Evaluation:
-        """What it adds to the sum over pairs."""
+    def over_neighbors(
+        self, everyone: AllParticles, neighbors: NeighborList, request: Request
+    ) -> Evaluation:
+        """What it works out from the neighbor list, beside the pass over pairs."""
+        return Evaluation()
+
+    def apart_from_pairs(self, everyone: AllParticles, request: Request) -> Evaluation:
+        """What it adds without looking at neighbors."""
         return Evaluation()
 
     @property
@@ -58,7 +98,7 @@ class Potential:
         return self
 
     def __add__(self, other: Potential) -> Sum:
-        return Sum((*self.terms(), *other.terms()))
+        return Sum((*self.parts(), *other.parts()))
 
 
 @dataclass
@@ -74,9 +114,28 @@ class Sum(Potential):
         larger = jnp.maximum if is_traced(reaches) else np.maximum
         return functools.reduce(larger, reaches) if reaches else None
 
-    def terms(self) -> tuple[Potential, ...]:
+    def check(self, structures: Structures) -> list[Problem]:
+        """What any part lacks."""
+        return [problem for part in self.potentials for problem in part.check(structures)]
+
+    @property
+    def is_general(self) -> bool:
+        """Whether all parts are."""
+        return all(part.is_general for part in self.potentials)
+
+    @property
+    def has_known_cost(self) -> bool:
+        """Whether all parts have."""
+        return all(part.has_known_cost for part in self.potentials)
+
+    @property
+    def moves_centre(self) -> bool:
+        """Whether one part does."""
+        return any(part.moves_centre for part in self.potentials)
+
+    def parts(self) -> tuple[Potential, ...]:
         """All parts, those of nested sums as well."""
-        return tuple(term for part in self.potentials for term in part.terms())
+        return tuple(part for potential in self.potentials for part in potential.parts())
 
     @property
     def exclusions(self) -> Exclusions | None:
@@ -109,28 +168,31 @@ def evaluate(
     are not finite are no failure: the caller looks for them.
     """
     request = Request(energy, forces, virial, per_particle)
-    system = System.of(particles, systems)
-    dtype = system.positions.dtype
-    parts = jax.tree.map(lambda leaf: _in_precision(leaf, dtype), potential).terms()
+    everyone = AllParticles.of(particles, systems)
+    dtype = everyone.positions.dtype
+    parts = jax.tree.map(lambda leaf: _in_precision(leaf, dtype), potential).parts()
     result = Evaluation()
     of_pairs = [part for part in parts if part.reach is not None]
-    ready = [t for part in of_pairs if (t := part.term(system)) is not None]
-    if ready:
+    ready = [t for part in of_pairs if (t := part.pair_term(everyone)) is not None]
+    if of_pairs:
         if neighbors is None:
             raise PotentialError(
                 "A potential between pairs needs neighbors: NeighborList.of(particles, systems, "
                 "cutoff=potential.reach).updated(particles, systems)."
             )
-        _check_reach(tuple(ready), neighbors)
+        _check_reach(of_pairs, neighbors)
         _check_exclusions(of_pairs, neighbors)
         runtime_assert(
-            ~neighbors.is_stale(system.positions, particles.data.system.indices, system.cell),
+            ~neighbors.is_stale(everyone.positions, everyone.system, everyone.cell),
             "The neighbor list is out of date: bring it up to date with NeighborList.updated.",
         )
-        result = result + pair_sum(tuple(ready), system, neighbors, request)
+        if ready:
+            result = result + pair_sum(tuple(ready), everyone, neighbors, request)
+        for part in of_pairs:
+            result = result + part.over_neighbors(everyone, neighbors, request)
     for part in parts:
-        result = result + part.apart_from_pairs(system, request)
-    result = _complete(result, system, request)
+        result = result + part.apart_from_pairs(everyone, request)
+    result = _complete(result, everyone, request)
     if finite:
         _check_finite(result)
     return result
@@ -142,13 +204,13 @@ def _in_precision(leaf: Any, dtype: Any) -> Any:
     return jnp.asarray(leaf, dtype) if number else leaf
 
 
-def _check_reach(terms: tuple[Term, ...], neighbors: NeighborList) -> None:
-    for term in terms:
+def _check_reach(parts: list[Potential], neighbors: NeighborList) -> None:
+    for cutoff in (jnp.asarray(part.reach) for part in parts):
         shortest = jnp.min(neighbors.cutoff, initial=jnp.inf)
         runtime_assert(
-            jnp.all(neighbors.cutoff >= term.cutoff * (1 - 4 * jnp.finfo(term.cutoff.dtype).eps)),
+            jnp.all(neighbors.cutoff >= cutoff * (1 - 4 * jnp.finfo(cutoff.dtype).eps)),
             "A neighbor list up to {list} Å is too short for a potential up to {cutoff} Å.",
-            fmt_args={"list": shortest, "cutoff": jnp.max(term.cutoff, initial=0)},
+            fmt_args={"list": shortest, "cutoff": jnp.max(cutoff, initial=0)},
         )
 
 
@@ -170,14 +232,14 @@ def _check_exclusions(parts: list[Potential], neighbors: NeighborList) -> None:
             )
 
 
-def _complete(result: Evaluation, system: System, request: Request) -> Evaluation:
+def _complete(result: Evaluation, everyone: AllParticles, request: Request) -> Evaluation:
     """Zeros for what was asked for and no part had to say."""
-    dtype = system.positions.dtype
-    particles = system.positions.shape[0]
+    dtype = everyone.positions.dtype
+    particles = everyone.positions.shape[0]
     zeros = Evaluation(
-        energy=jnp.zeros(system.count, dtype) if request.energy else None,
+        energy=jnp.zeros(everyone.count, dtype) if request.energy else None,
         forces=jnp.zeros((particles, 3), dtype) if request.forces else None,
-        virial=jnp.zeros((system.count, 3, 3), dtype) if request.virial else None,
+        virial=jnp.zeros((everyone.count, 3, 3), dtype) if request.virial else None,
         particle_energies=jnp.zeros(particles, dtype) if request.per_particle else None,
     )
     names = ("energy", "forces", "virial", "particle_energies")

@@ -5,14 +5,23 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jax import Array
 
+from instar.core.utils.declaration import option
 from instar.core.utils.jax import dataclass
 from instar.potentials.bonded import Dihedral
+from instar.potentials.entry import configured
 from instar.potentials.formula import Parameter
 from instar.potentials.potential import PotentialError
 
 __all__ = ["RyckaertBellemansDihedral"]
 
 
+def _six(value: tuple[float, ...]) -> tuple[float, ...]:
+    if len(value) != 6:
+        raise ValueError(f"6 coefficients are needed, C0 … C5, not {len(value)}")
+    return value
+
+
+@configured("rb_dihedral")
 @dataclass
 class RyckaertBellemansDihedral(Dihedral):
     """u(φ) = Σ Cₙ cosⁿ(φ − π), n = 0 … 5: c (terms, 6) in eV.
@@ -21,7 +30,13 @@ class RyckaertBellemansDihedral(Dihedral):
     J.-P. Ryckaert, A. Bellemans, Faraday Discuss. Chem. Soc. 66, 95 (1978).
     """
 
-    c: Parameter
+    c: Parameter = option(
+        "coefficients C0 … C5",
+        unit="eV",
+        kind=tuple[float, ...],
+        check=_six,
+        example=(0.09, 0.1, -0.02, -0.06, 0.03, 0.02),
+    )
 
     def energy(self, coordinate: Array) -> Array:
         """Σ Cₙ cosⁿ(φ − π)."""

@@ -6,19 +6,22 @@ from typing import Any, ClassVar
 
 from jax import Array
 
+from instar.core.utils.declaration import option
 from instar.core.utils.jax import dataclass
+from instar.potentials.entry import configured
 from instar.potentials.formula import Formula, Parameter, arithmetic, geometric
 
 __all__ = ["SoftSphere"]
 
 
+@configured("soft_sphere")
 @dataclass
 class SoftSphere(Formula):
     """u(r) = ε (σ/r)ⁿ, with ε in eV, σ in Å; the exponent n may be any number above 3."""
 
-    epsilon: Parameter
-    sigma: Parameter
-    n: Parameter
+    epsilon: Parameter = option("energy ε at the distance σ", unit="eV", least=0, example=0.0104)
+    sigma: Parameter = option("size σ", unit="angstrom", above=0, example=3.4)
+    n: Parameter = option("exponent n", above=3, default=12.0, example=12.0)
 
     MIXING: ClassVar[dict[str, dict[str, Any]]] = {
         "lorentz_berthelot": {"epsilon": geometric, "sigma": arithmetic, "n": arithmetic},

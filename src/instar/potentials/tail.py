@@ -18,7 +18,8 @@ import jax.numpy as jnp
 from jax import Array
 
 from instar.core.assertion import runtime_assert
-from instar.geometry import System
+from instar.core.data import Index
+from instar.geometry import AllParticles
 from instar.potentials.evaluation import Evaluation, Request
 
 __all__ = ["tail_correction"]
@@ -29,22 +30,22 @@ def tail_correction(
     cutoff: Array,
     species: Array | None,
     count: int,
-    system: System,
+    everyone: AllParticles,
     request: Request,
 ) -> Evaluation:
     """Energy, virial and energies of particles beyond the cutoff; forces have no such part."""
-    occupied = jnp.zeros(system.count, bool).at[system.system].max(system.there)
+    occupied = everyone.system.counts.data > 0
     runtime_assert(
-        jnp.all(system.cell.periodic | ~occupied[:, None]),
+        jnp.all(everyone.cell.periodic | ~occupied[:, None]),
         "Tail corrections hold for a fluid that fills space: the cell must repeat along all axes.",
     )
     energies, slopes = (
         jnp.broadcast_to(integral, (count, count)) for integral in formula.tail(cutoff)
     )
-    kinds = jnp.zeros_like(system.system) if species is None else species
-    numbers = jnp.zeros((system.count, count), system.positions.dtype)
-    numbers = numbers.at[system.system, kinds].add(system.there.astype(numbers.dtype))
-    factor = 2 * math.pi / system.cell.volume
+    kinds = jnp.zeros_like(everyone.system.indices) if species is None else species
+    numbers = everyone.system.combine(Index.integer(kinds, n=count)).counts.data
+    numbers = numbers.reshape(everyone.count, count).astype(everyone.positions.dtype)
+    factor = 2 * math.pi / everyone.cell.volume
 
     def total(integrals: Array) -> Array:
         # Species that never meet may have no parameters.
@@ -54,7 +55,8 @@ def tail_correction(
     virial = -total(slopes)[:, None, None] / 3 * jnp.eye(3, dtype=numbers.dtype)[None]
     around = numbers[:, None, :] * energies[None]
     each = factor[:, None] * jnp.sum(jnp.where(numbers[:, None, :] > 0, around, 0), axis=2)
-    own = jnp.where(system.there, each[system.system, kinds], 0)
+    own = everyone.systems.set_data(each)[everyone.system]
+    own = jnp.take_along_axis(own, kinds[:, None], axis=1)[:, 0]
     return Evaluation(
         energy=total(energies) if request.energy else None,
         virial=virial if request.virial else None,

@@ -7,7 +7,9 @@ from typing import Any, ClassVar
 import jax.numpy as jnp
 from jax import Array
 
+from instar.core.utils.declaration import option
 from instar.core.utils.jax import dataclass
+from instar.potentials.entry import configured
 from instar.potentials.formula import Formula, Parameter
 from instar.potentials.lennard_jones import LennardJones
 
@@ -17,14 +19,19 @@ RANGE = 2 ** (1 / 6)
 """Where it ends, in units of σ: the minimum of Lennard-Jones."""
 
 
+@configured("weeks_chandler_andersen")
 @dataclass
 class WeeksChandlerAndersen(Formula):
     """u(r) = 4ε [(σ/r)¹² − (σ/r)⁶] + ε for r < 2^(1/6) σ, else 0; ε in eV, σ in Å."""
 
-    epsilon: Parameter
-    sigma: Parameter
+    epsilon: Parameter = option("energy ε", unit="eV", least=0, example=0.0104)
+    sigma: Parameter = option("size σ", unit="angstrom", above=0, example=3.4)
 
     MIXING: ClassVar[dict[str, dict[str, Any]]] = LennardJones.MIXING
+
+    def end(self) -> Any:
+        """2^(1/6) σ."""
+        return RANGE * self.sigma
 
     def energy(self, squared: Array) -> Array:
         """Lennard-Jones lifted by ε, up to its minimum."""

@@ -176,6 +176,7 @@ class Recording:
                 for name, values in columns.items():
                     file.create_dataset(f"{group}/{name}", data=values)
             for stream, columns in self._all.items():
+                file.create_group(stream, track_order=True)  # columns are read in their order
                 for name, column in columns.items():
                     dataset = self._view(file, stream, name, column)
                     dataset.attrs["unit"] = column.unit

@@ -179,6 +179,30 @@ def gathers(fn: Any, *args: Any) -> int:
     return str(jax.make_jaxpr(fn)(*args)).count("gather[")
 
 
+def test_a_join_with_a_table_of_one_row_is_a_choice():
+    table = Table.arange({"x": jnp.ones((1, 3)), "n": jnp.ones(1, jnp.int32)}, label=SystemId)
+    index = Index.integer([0, 1, 0], n=1, label=SystemId)
+    assert gathers(lambda t, i: t[i], table, index) == 0
+    assert table[index]["x"].tolist() == [[1.0] * 3, [0.0] * 3, [1.0] * 3]
+    assert table[index]["n"].tolist() == [1, 0, 1]
+
+
+def test_derivatives_of_a_join_with_one_row_do_not_depend_on_free_rows():
+    weights = jnp.asarray(np.random.default_rng(0).normal(size=(999, 3)), jnp.float32)
+
+    @jax.jit
+    def slope(index, weights):
+        table = Table.arange(jnp.ones((1, 3), jnp.float32), label=SystemId)
+        return jax.grad(lambda t: jnp.sum(weights * t[index]))(table).data
+
+    expected = slope(Index.integer(np.zeros(999, int), n=1, label=SystemId), weights)
+    for rows in (1, 25, 2000):
+        entries = np.pad(np.zeros(999, int), (0, rows), constant_values=1)
+        room = jnp.pad(weights, ((0, rows), (0, 0)))
+        found = slope(Index.integer(entries, n=1, label=SystemId), room)
+        np.testing.assert_array_equal(found, expected)
+
+
 def test_a_join_is_one_gather_and_a_second_only_for_another_vocabulary():
     table = Table.arange(jnp.arange(6.0), label=SystemId)
     read = lambda t, i: t[i]  # noqa: E731

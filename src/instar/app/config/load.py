@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import re
 import typing
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,14 +15,15 @@ import yaml
 from ase import Atoms
 from pydantic import BaseModel, ValidationError
 
-from instar.app.config.schema import Config, SystemConfig
+from instar.app.ase.structures import StructureError, structures_of
+from instar.app.config.base import ConfigurationError, shown
+from instar.app.config.potentials import Recipe, nearest, recipe_of
+from instar.app.config.schema import Config, SystemConfig, config_model
 from instar.app.config.systems import UnmadeStructureError, Wanted, expanded, structure_of
 from instar.app.config.text import Place, Text, read_yaml
-from instar.app.models.base import ConfigurationError, shown
-from instar.app.potentials import Built, build, nearest
-from instar.app.structures import Batch, StructureError, labels_of
 from instar.memory import BudgetError, find_budget
-from instar.potentials import Pair, Potential
+from instar.potentials import Potential
+from instar.potentials.structures import Problem as Lack
 
 __all__ = ["Loaded", "load"]
 
@@ -36,7 +38,16 @@ class Loaded:
     data: dict[str, Any]  # as it was written, changes included
     systems: tuple[Wanted, ...]
     structures: tuple[Atoms, ...]
-    potential: Built
+    recipe: Recipe
+    _potentials: dict[range, Potential]  # the last that was made, by the systems it is for
+
+    def potential_of(self, systems: range) -> Potential:
+        """The potential of some of the systems, made once."""
+        if systems not in self._potentials:
+            some = structures_of((self.structures[n] for n in systems), self.recipe.charges)
+            self._potentials.clear()
+            self._potentials[systems] = self.recipe.among(systems).potential(some)
+        return self._potentials[systems]
 
 
 def load(
@@ -85,7 +96,7 @@ class _ProblemsError(Exception):
 def _loaded(data: dict[str, Any], folder: Path, given: Sequence[Atoms] | None) -> Loaded:
     problems: list[Problem] = []
     config = _validated(data, problems)
-    built = _potential(data, problems)
+    recipe = _recipe(data, problems)
     _check_budget(data, problems)
     systems = tuple(expanded(_entries(data)))
     seed = 0 if config is None else config.seed
@@ -94,15 +105,16 @@ def _loaded(data: dict[str, Any], folder: Path, given: Sequence[Atoms] | None) -
     ]
     if config is not None:
         _check_conditions(config, systems, problems)
-    if problems or config is None or built is None:
+    if problems or config is None or recipe is None:
+        _check_anyhow(recipe, problems)
         raise _ProblemsError(_once(problems))
     made = tuple(atoms for atoms in structures if atoms is not None)
     if len(made) != len(systems):
         raise _ProblemsError(
             [(("systems",), f"{len(systems)} systems, where the run has {len(made)}")]
         )
-    _check_together(systems, made, built)
-    return Loaded(config, data, systems, made, built)
+    potential = _made(recipe, systems, made)
+    return Loaded(config, data, systems, made, recipe, {range(len(made)): potential})
 
 
 def _entries(data: dict[str, Any]) -> dict[int, SystemConfig]:
@@ -116,20 +128,29 @@ def _entries(data: dict[str, Any]) -> dict[int, SystemConfig]:
 
 def _validated(data: dict[str, Any], problems: list[Problem]) -> Config | None:
     try:
-        return Config.model_validate(data)
+        return config_model().model_validate(data)
     except ValidationError as error:
         problems += [_problem(problem, data) for problem in error.errors()]
         return None
 
 
-def _potential(data: dict[str, Any], problems: list[Problem]) -> Built | None:
+def _recipe(data: dict[str, Any], problems: list[Problem]) -> Recipe | None:
     if data.get("potential") is None:
         return None  # reported as missing
     try:
-        return build(data["potential"])
+        return recipe_of(data["potential"], tried=False)
     except ConfigurationError as error:
         problems += error.problems or [(("potential",), str(error))]
         return None
+
+
+def _check_anyhow(recipe: Recipe | None, problems: list[Problem]) -> None:
+    """What is wrong with a potential for any structures, where there are none to try it with."""
+    try:
+        if recipe is not None:
+            recipe.tried(structures_of([]))
+    except ConfigurationError as error:
+        problems.append((("potential",), str(error)))
 
 
 def _check_budget(data: dict[str, Any], problems: list[Problem]) -> None:
@@ -153,46 +174,29 @@ def _structure(
 
 def _check_conditions(config: Config, systems: Sequence[Wanted], problems: list[Problem]) -> None:
     """Every system has what the method needs."""
-    method = config.method
     for wanted in systems:
-        place = ("systems", wanted.entry)
-        if method.ensemble != "nve" and not wanted.temperature:
-            problems.append((place, f"{method.ensemble} needs a temperature above zero"))
-        if method.ensemble == "npt" and wanted.pressure is None:
-            problems.append((place, "npt needs a pressure"))
-        if method.ensemble != "npt" and wanted.pressure is not None:
-            problems.append((place, f"a pressure has no meaning for {method.ensemble}"))
+        lacking = config.method.lacking(wanted.temperature, wanted.pressure)
+        problems += [(("systems", wanted.entry), text) for text in lacking]
 
 
-def _check_together(systems: Sequence[Wanted], structures: Sequence[Atoms], built: Built) -> None:
-    """The potential knows all species, cells have a volume, charges are there."""
-    problems: list[Problem] = []
+def _made(recipe: Recipe, systems: Sequence[Wanted], structures: Sequence[Atoms]) -> Potential:
+    """The potential for all structures, which have all that it needs."""
     try:
-        built.check_structures(len(structures))
+        recipe.check_numbers(len(structures))
+        potential, problems = recipe.tried(structures_of(structures, recipe.charges))
     except ConfigurationError as error:
         raise _ProblemsError([(("potential",), str(error))]) from None
-    for number, (wanted, atoms) in enumerate(zip(systems, structures, strict=True)):
-        own = built.among(range(number, number + 1))
-        try:
-            potential = own.potential(Batch.of([atoms], built.charges))
-            problems += [(("potential",), text) for text in _missing(potential, atoms)]
-        except StructureError as error:
-            place = ("systems", wanted.entry, "structure")
-            problems.append((place, str(error).replace("structure 0", "it")))
-        except ConfigurationError as error:
-            problems.append((("potential",), str(error)))
-    if problems:
-        raise _ProblemsError(_once(problems))
+    except StructureError as error:
+        raise _ProblemsError([(("systems",), str(error))]) from None
+    if problems or potential is None:
+        raise _ProblemsError(_once([_placed(problem, systems) for problem in problems]))
+    return potential
 
 
-def _missing(potential: Potential, atoms: Atoms) -> list[str]:
-    """What is said about pairs of species that meet and have no parameters."""
-    return [
-        f"{type(part.formula).__name__} has no parameters for the pair {first}-{second}"
-        for part in potential.terms()
-        if isinstance(part, Pair)
-        for first, second in part.missing(set(labels_of(atoms)))
-    ]
+def _placed(problem: Lack, systems: Sequence[Wanted]) -> Problem:
+    """What a structure lacks, at the entry that it comes from."""
+    place = ("systems", systems[problem.structure].entry, "structure")
+    return place, f"{problem.text}. {problem.advice}"
 
 
 def _once(problems: list[Problem]) -> list[Problem]:
@@ -224,7 +228,8 @@ def _problem(problem: Any, data: dict[str, Any]) -> Problem:
     elif kind in ("greater_than", "greater_than_equal", "less_than", "less_than_equal"):
         message = f"{_at(data, place)!r} is out of range: {message.lower()}"
     elif kind == "literal_error":
-        message = f"{_at(data, place)!r} is unknown: {message.lower()}"
+        given, known = _at(data, place), re.findall(r"'([^']*)'", problem["ctx"]["expected"])
+        message = f"{given!r} is unknown{nearest(str(given), known)}"
     elif kind.endswith(("_type", "_parsing", "_from_float")):
         message = f"{_at(data, place)!r} is of the wrong kind: {message.lower()}"
     return place, message
@@ -251,7 +256,7 @@ def _at(data: Any, place: Place) -> Any:
 
 def _keys(loc: Sequence[Any]) -> list[str]:
     """The keys that are known where the last part of a place stands."""
-    models = [Config]
+    models: list[Any] = [config_model()]
     for part in loc[:-1]:
         if isinstance(part, int):
             continue

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import TypeAdapter
-
-from instar.app.config.schema import Config
-from instar.app.potentials import PotentialConfig
+from instar.app.config.potentials import potential_entries
+from instar.app.config.schema import config_model
 
 __all__ = ["schema"]
 
 
 def schema() -> dict[str, Any]:
     """The schema; a quantity is a number, or text with a unit."""
-    whole = Config.model_json_schema()
-    parts = TypeAdapter(list[PotentialConfig]).json_schema(ref_template="#/$defs/{model}")
+    whole = config_model().model_json_schema()
+    parts = potential_entries().json_schema(ref_template="#/$defs/{model}")
     whole["$defs"] |= parts.pop("$defs")
     whole["properties"]["potential"] = parts
     whole["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     whole["title"] = "instar"
     return _quantities(whole)
+
+
+_BOUNDS = {"gt": "exclusiveMinimum", "ge": "minimum", "lt": "exclusiveMaximum", "le": "maximum"}
+"""What pydantic leaves as it is where a number is read from text first."""
 
 
 def _quantities(node: Any) -> Any:
@@ -29,7 +31,7 @@ def _quantities(node: Any) -> Any:
         return [_quantities(item) for item in node]
     if not isinstance(node, dict):
         return node
-    changed = {key: _quantities(value) for key, value in node.items()}
+    changed = {_BOUNDS.get(key, key): _quantities(value) for key, value in node.items()}
     if changed.get("type") == "number":
         kept = {k: changed.pop(k) for k in ("title", "default", "description") if k in changed}
         return {**kept, "anyOf": [changed, {"type": "string"}]}

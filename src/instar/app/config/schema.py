@@ -2,48 +2,37 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
+from pydantic import BeforeValidator, Discriminator, Field, Tag, create_model, model_validator
 
-from instar.app.models.base import (
-    Compressibility,
+from instar.app.config.base import (
     Density,
-    Duration,
     Length,
     Positive,
     Pressure,
-    Rate,
     Strict,
     Temperature,
 )
+from instar.app.config.fields import whole
+from instar.app.config.methods import MdMethod, method_model
 
 __all__ = [
     "Config",
     "FileStructure",
     "LatticeStructure",
-    "MdMethod",
     "RandomStructure",
     "StructureConfig",
     "SystemConfig",
+    "config_model",
 ]
 
 
-def _whole(value: Any) -> Any:
-    """Numbers such as 1e6, which YAML takes for text."""
-    if isinstance(value, str | float) and not isinstance(value, bool):
-        try:
-            number = float(value)
-        except ValueError:
-            return value
-        return int(number) if number.is_integer() else value
-    return value
-
-
-Count = Annotated[int, BeforeValidator(_whole), Field(ge=0, lt=2**32 - 1)]
-AtLeastOne = Annotated[int, BeforeValidator(_whole), Field(ge=1, lt=2**32 - 1)]
-_Times = Annotated[int, BeforeValidator(_whole), Field(ge=1, le=10_000)]
+Count = Annotated[int, BeforeValidator(whole), Field(ge=0, lt=2**32 - 1)]
+AtLeastOne = Annotated[int, BeforeValidator(whole), Field(ge=1, lt=2**32 - 1)]
+_Times = Annotated[int, BeforeValidator(whole), Field(ge=1, le=10_000)]
 
 
 def _three(value: Any) -> Any:
@@ -170,48 +159,6 @@ class SystemConfig(Strict):
         return self
 
 
-class MdMethod(Strict):
-    """Molecular dynamics."""
-
-    type: Literal["md"]
-    ensemble: Literal["nve", "nvt", "npt"]
-    time_step: Duration
-    thermostat: Literal["langevin", "velocity_rescaling", "nose_hoover", "brownian"] | None = None
-    barostat: Literal["cell_rescaling", "mtk"] | None = None
-    friction: Rate | None = None
-    time_constant: Duration | None = None
-    pressure_time_constant: Duration | None = None
-    compressibility: Compressibility | None = None
-    coupling: Literal["isotropic", "anisotropic", "full"] = "isotropic"
-    skin: Annotated[Length, Field(ge=0)] = 1.0
-
-    @model_validator(mode="after")
-    def _fits_together(self) -> MdMethod:
-        wrong = sorted(
-            self.model_fields_set - {"type", "ensemble", "time_step", "skin"} - self._used()
-        )
-        if wrong:
-            raise ValueError(f"{', '.join(wrong)} has no meaning for {self._name()}")
-        if self.ensemble == "nvt" and self.thermostat is None:
-            raise ValueError("nvt needs a thermostat: langevin, velocity_rescaling, nose_hoover")
-        if self.ensemble == "npt" and self.barostat is None:
-            raise ValueError("npt needs a barostat: cell_rescaling, mtk")
-        return self
-
-    def _name(self) -> str:
-        parts = (self.ensemble, self.thermostat, self.barostat)
-        return " with ".join(part for part in parts if part)
-
-    def _used(self) -> set[str]:
-        if self.ensemble == "nve":
-            return set()
-        if self.ensemble == "nvt":
-            slow = self.thermostat in ("langevin", "brownian")
-            return {"thermostat", "friction" if slow else "time_constant"}
-        used = {"barostat", "time_constant", "pressure_time_constant", "coupling"}
-        return used | {"compressibility"} if self.barostat == "cell_rescaling" else used
-
-
 class RunConfig(Strict):
     """How long."""
 
@@ -251,3 +198,14 @@ class Config(Strict):
     run: RunConfig
     output: OutputConfig = OutputConfig()
     memory: MemoryConfig = MemoryConfig()
+
+
+def config_model() -> type[Config]:
+    """The model that validates, with the keys of all methods that are declared."""
+    return _model(method_model())
+
+
+@functools.lru_cache(1)
+def _model(method: Any) -> type[Config]:
+    about = (method, Field(description="how systems move"))
+    return create_model("Config", __base__=Config, __doc__=Config.__doc__, method=about)

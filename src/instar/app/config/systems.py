@@ -13,13 +13,13 @@ from ase import Atoms
 from ase.data import atomic_masses, atomic_numbers
 from ase.neighborlist import neighbor_list
 
+from instar.app.config.potentials import nearest
 from instar.app.config.schema import (
     FileStructure,
     LatticeStructure,
     RandomStructure,
     SystemConfig,
 )
-from instar.app.potentials import nearest
 
 __all__ = ["UnmadeStructureError", "Wanted", "expanded", "structure_of"]
 

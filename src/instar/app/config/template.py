@@ -1,6 +1,19 @@
 """A configuration to start from, with a word about every key."""
 
-TEMPLATE = """\
+from __future__ import annotations
+
+import textwrap
+
+from instar.app.config.registry import found
+from instar.dynamics.md.declared import BAROSTAT, THERMOSTAT
+from instar.dynamics.method import METHODS
+from instar.potentials.entry import POTENTIALS
+
+__all__ = ["template"]
+
+_CHOSEN = "langevin"
+
+_TEMPLATE = """\
 # A run of instar. Quantities have units ("94.4 K", "2 fs"); bare numbers are in K, fs, bar, g/cm^3,
 # angstrom, eV. Check it: instar validate NAME.yaml; run it: instar run NAME.yaml
 title: NAME
@@ -15,7 +28,8 @@ systems:                    # all of them run side by side, in one program
     structure: {lattice: fcc, species: Ar, repeat: 4}
   # Other structures: {file: x.cif} (any format that ASE reads), {random: {Ar: 100}, density: ...}
 
-potential:                  # parts are added up
+potential:                  # parts are added up; their types are
+                            # POTENTIALS
   - type: lennard_jones
     cutoff: 8.5 angstrom
     truncation: force_shift
@@ -23,10 +37,11 @@ potential:                  # parts are added up
 
 method:
   type: md
-  ensemble: nvt             # nve; npt with a barostat, where systems need a pressure as well
-  thermostat: langevin      # velocity_rescaling, nose_hoover (both with time_constant), brownian
-  friction: 1 /ps
   time_step: 2 fs
+  ensemble: nvt             # nve; npt with a barostat, where systems need a pressure as well
+  # thermostats: THERMOSTATS
+  # barostats: BAROSTATS
+METHOD
 
 run:
   equilibration: 2000       # steps before averages and frames begin
@@ -41,3 +56,32 @@ output:
 memory:
   budget: 60 %              # or an amount: 8 GiB
 """
+
+
+def template(name: str) -> str:
+    """The text of a configuration for a run of that name; lists are those of what is declared."""
+    chosen = found(METHODS)[_CHOSEN]
+    lines = [f"thermostat: {_CHOSEN}", *(f"{n}: {o.default}" for n, o in chosen.options.items())]
+    about = [chosen.help.split(":")[0], *(option.help for option in chosen.options.values())]
+    method = [f"  {line:26}# {text}" for line, text in zip(lines, about, strict=True)]
+    known = {
+        "METHOD": "\n".join(method),
+        "POTENTIALS": _wrapped(list(found(POTENTIALS))),
+        "THERMOSTATS": ", ".join(_named(THERMOSTAT)),
+        "BAROSTATS": ", ".join(_named(BAROSTAT)),
+        "NAME": name,
+    }
+    text = _TEMPLATE
+    for word, new in known.items():
+        text = text.replace(word, new)
+    return text
+
+
+def _named(role: str) -> list[str]:
+    return [name for name, known in found(METHODS).items() if known.role == role]
+
+
+def _wrapped(names: list[str]) -> str:
+    """Names behind a comment, in lines that fit on a screen."""
+    lines = textwrap.wrap(", ".join(names), 68)
+    return f"\n{'':28}# ".join(lines)

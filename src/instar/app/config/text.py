@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from instar.app.models.base import ConfigurationError
+from instar.app.config.base import ConfigurationError
 
 __all__ = ["Place", "Text", "read_yaml"]
 

@@ -8,9 +8,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from instar.app.ase.structures import structures_of, tables
 from instar.app.config import Loaded
-from instar.app.results import Trajectory
-from instar.app.structures import Batch, tables
+from instar.app.results.trajectory import Trajectory
 from instar.core.utils.jax import dataclass
 from instar.observables import RadialDistribution, observe
 
@@ -38,7 +38,7 @@ def radial_of(trajectory: Trajectory, loaded: Loaded) -> tuple[np.ndarray, np.nd
         frames = []
         for number in chosen:
             systems = trajectory.structures(int(number))
-            frames.append(_Frame(*tables(Batch.of(systems), np.float64)))
+            frames.append(_Frame(*tables(structures_of(systems), np.float64)))
         stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *frames)
         found = observe(RadialDistribution.of(frames[0], _REACH, _BINS), stacked).result()
         return np.asarray(found.distance), np.asarray(found.g)

@@ -12,8 +12,6 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from instar.app.config import Loaded
-from instar.app.directory import RunDirectory, RunDirectoryError
-from instar.app.recorder import THERMO
 from instar.app.report.figures import (
     as_svg,
     radial_figure,
@@ -22,7 +20,9 @@ from instar.app.report.figures import (
     thermo_figure,
 )
 from instar.app.report.radial import radial_of
-from instar.app.results import Trajectory, with_error
+from instar.app.results.summary import with_error
+from instar.app.results.trajectory import Trajectory
+from instar.app.run.directory import RunDirectory, RunDirectoryError
 from instar.memory import show
 from instar.storage import write_atomically
 
@@ -51,7 +51,7 @@ def write_report(directory: RunDirectory, loaded: Loaded, sections: Sequence[Sec
     summary = directory.read_json("summary.json") or {}
     folder = directory.path / "report"
     folder.mkdir(exist_ok=True)
-    _write_csv(folder / "summary.csv", summary)
+    _write_csv(folder / "summary.csv", summary, trajectory.units)
     figures = _figures(trajectory, loaded)
     for of_heading in figures.values():
         for name, figure in of_heading.items():
@@ -77,7 +77,9 @@ def _in_time(trajectory: Trajectory, loaded: Loaded) -> dict[str, Figure]:
     thermo = trajectory.thermo
     if not len(thermo["step"]):
         return {}
-    shown = {f"{name} ({THERMO[name]})": thermo[name] for name in _SHOWN if name != "conserved"}
+    shown = {
+        f"{name} ({trajectory.units[name]})": thermo[name] for name in _SHOWN if name != "conserved"
+    }
     shown["conserved, change (eV)"] = thermo["conserved"] - thermo["conserved"][:1]
     equilibration = loaded.config.run.equilibration * thermo["time"][0] / thermo["step"][0]
     return {
@@ -102,13 +104,13 @@ def _structures(trajectory: Trajectory, loaded: Loaded) -> dict[str, Figure]:
     return found
 
 
-def _write_csv(path: Path, summary: dict[str, Any]) -> None:
+def _write_csv(path: Path, summary: dict[str, Any], units: dict[str, str]) -> None:
     with open(path, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
-        heads = [f"{n} {what} ({u})" for n, u in THERMO.items() for what in ("mean", "error")]
+        heads = [f"{n} {what} ({u})" for n, u in units.items() for what in ("mean", "error")]
         writer.writerow(["system", "atoms", *heads])
         for number, system in enumerate(summary.get("systems", [])):
-            values = [system[name][what] for name in THERMO for what in ("mean", "error")]
+            values = [system[name][what] for name in units for what in ("mean", "error")]
             writer.writerow([number, system["atoms"], *values])
 
 
@@ -181,7 +183,8 @@ def _headline(loaded: Loaded, about: dict[str, Any]) -> str:
 def _table(summary: dict[str, Any]) -> str:
     if not summary.get("rows"):
         return "<p>There are no averages yet.</p>"
-    heads = "".join(f"<th>{name}<br>({THERMO[name]})</th>" for name in _SHOWN)
+    units = {name: summary["systems"][0][name]["unit"] for name in _SHOWN}
+    heads = "".join(f"<th>{name}<br>({unit})</th>" for name, unit in units.items())
     rows = [
         f"<tr><td>{number}</td><td>{system['atoms']}</td>"
         + "".join(f"<td>{with_error(system[name])}</td>" for name in _SHOWN)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from ase import Atoms
 
-from instar.app.structures import labels_of
+from instar.app.ase.structures import labels_of
 
 __all__ = ["Entries", "Place", "Topology", "TopologyError", "with_sigma"]
 

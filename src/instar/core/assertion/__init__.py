@@ -14,7 +14,7 @@ from instar.core.assertion.collecting import (
     with_outcome,
     with_runtime_assertions,
 )
-from instar.core.assertion.interpreter import install as _install
+from instar.core.assertion.rewriting.interpreter import install as _install
 from instar.core.assertion.runtime_assertion import Collected, RuntimeAssertion
 
 __all__ = [

@@ -11,7 +11,7 @@ from typing import Any
 import jax
 
 from instar.core.assertion.description import Check, describe
-from instar.core.assertion.record import all_passed
+from instar.core.assertion.rewriting.record import all_passed
 from instar.core.assertion.runtime_assertion import Collected, RuntimeAssertion
 from instar.core.utils import jax_compat
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from instar.core.assertion.description import Check, Description
-from instar.core.assertion.record import Record, all_passed, unpack
 from instar.core.assertion.report import report
+from instar.core.assertion.rewriting.record import Record, all_passed, unpack
 from instar.core.utils.pytree_dataclass import dataclass, field
 
 __all__ = ["Collected", "RuntimeAssertion"]

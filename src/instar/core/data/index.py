@@ -26,6 +26,7 @@ from instar.core.data.entries import (
     unique_integers,
 )
 from instar.core.data.search import Selection
+from instar.core.data.sums import sum_by_key
 from instar.core.data.vocabulary import (
     Keys,
     Vocabulary,
@@ -38,7 +39,7 @@ from instar.core.data.vocabulary import (
 from instar.core.utils.pytree_dataclass import dataclass, field
 from instar.core.utils.shapes import Bool, Int
 from instar.core.utils.transforms import is_traced, isin, no_jax_tracing
-from instar.core.utils.trees import DROP, ScatterArgs, concatenate_rows, from_host, take_rows
+from instar.core.utils.trees import ScatterArgs, concatenate_rows, from_host, take_rows
 
 if TYPE_CHECKING:
     from instar.core.data.table import Table
@@ -277,7 +278,8 @@ class Index[K]:
     def sum_over[D](self, array: D) -> Table[K, D]:
         """Sum of ``array`` (or of every leaf of a tree) over the entries of each key.
 
-        A leaf has one row per entry, ``index.shape + (...)``. OOB entries are left out.
+        A leaf has one row per entry, ``index.shape + (...)``. OOB entries are left out, and such
+        rows at the end never change a bit of the sums.
         """
         from instar.core.data.table import Table  # a table of an index, an index in a table
 
@@ -297,8 +299,7 @@ class Index[K]:
                 f"sum_over takes one row per entry: the index has shape {self.shape}, the array "
                 f"{leaf.shape}."
             )
-        sums = jnp.zeros((len(self.vocabulary), *leaf.shape[self.ndim :]), leaf.dtype)
-        return sums.at[self.indices].add(leaf, **DROP).astype(result)
+        return sum_by_key(leaf, jnp.asarray(self.indices), len(self.vocabulary)).astype(result)
 
     def isin(self, other: Index[K] | Keys[K]) -> Bool[Array, "..."]:
         """Which entries hold a key that occurs in ``other``; OOB entries never do."""

@@ -1,10 +1,12 @@
 """Molecular dynamics: one method a file, each a step made of parts."""
 
+from instar.core.utils.declaration import Option
 from instar.dynamics.md.blocks import begin_blocks, simulate_blocks
 from instar.dynamics.md.brownian import brownian
 from instar.dynamics.md.cell_rescaling import CellRescaling, cell_rescaling
 from instar.dynamics.md.centre import total_mass, without_net_velocity
 from instar.dynamics.md.containment import Explosion, explosions
+from instar.dynamics.md.declared import barostat, thermostat
 from instar.dynamics.md.forces import Forces, compile_forces, computed
 from instar.dynamics.md.knobs import Ramp, knob
 from instar.dynamics.md.langevin import OrnsteinUhlenbeck, langevin, thermal_velocities
@@ -28,6 +30,7 @@ __all__ = [
     "ExplosionWarning",
     "Forces",
     "Kick",
+    "Option",
     "OrnsteinUhlenbeck",
     "Part",
     "Particles",
@@ -37,6 +40,7 @@ __all__ = [
     "Systems",
     "Thermo",
     "VelocityRescaling",
+    "barostat",
     "begin_blocks",
     "brownian",
     "cell_rescaling",
@@ -58,6 +62,7 @@ __all__ = [
     "system_uniforms",
     "thermal_velocities",
     "thermo",
+    "thermostat",
     "total_mass",
     "velocity_rescaling",
     "without_net_velocity",

@@ -18,6 +18,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from instar.core.utils.declaration import Option
+from instar.dynamics.md.declared import thermostat
 from instar.dynamics.md.knobs import checked
 from instar.dynamics.md.langevin import with_bath
 from instar.dynamics.md.part import Step
@@ -25,6 +27,12 @@ from instar.dynamics.md.part import Step
 __all__ = ["brownian"]
 
 
+@thermostat(
+    "brownian",
+    friction=Option(
+        "friction γ: particles diffuse with D = k_B T/mγ", unit="1/ps", above=0, default="1 /ps"
+    ),
+)
 def brownian(time_step: Any, temperature: Any, friction: Any) -> Step:
     """Overdamped motion at that temperature (K); ``friction`` γ in 1/time, D = k_B T/mγ.
 

@@ -30,6 +30,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
+from instar.core.utils.declaration import Option
 from instar.core.utils.jax import dataclass, field
 from instar.dynamics.md.containment import chosen
 from instar.dynamics.md.coupling import (
@@ -42,6 +43,7 @@ from instar.dynamics.md.coupling import (
     pressure_on_cell,
     projected,
 )
+from instar.dynamics.md.declared import COUPLING, PRESSURE_TIME_CONSTANT, TIME_CONSTANT, barostat
 from instar.dynamics.md.forces import Forces, is_due, with_forces
 from instar.dynamics.md.knobs import checked, checked_every, knob, scaled
 from instar.dynamics.md.motion import Drift, Kick
@@ -58,6 +60,15 @@ _LARGEST = 0.1
 """No move is larger: it is rejected, and so is the one back."""
 
 
+@barostat(
+    "cell_rescaling",
+    time_constant=TIME_CONSTANT,
+    pressure_time_constant=PRESSURE_TIME_CONSTANT,
+    compressibility=Option(
+        "compressibility of the material, roughly", unit="1/bar", above=0, default="4.5e-5 1/bar"
+    ),
+    coupling=COUPLING,
+)
 def cell_rescaling(
     time_step: Any,
     temperature: Any,
@@ -170,7 +181,7 @@ class CellRescaling(Part):
 
 def _energy(state: State) -> Array:
     """K + U (systems,) in eV, of the step that has just been computed."""
-    return kinetic_energy(state.particles, state.system) + state.systems.data.energy
+    return kinetic_energy(state.particles) + state.systems.data.energy
 
 
 def _size(matrix: Array) -> Array:

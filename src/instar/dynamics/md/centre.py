@@ -6,27 +6,28 @@ import jax.numpy as jnp
 from jax import Array
 
 from instar.dynamics.md.state import State
-from instar.geometry import per_system
 
 __all__ = ["total_mass", "without_net_force", "without_net_velocity"]
 
 
 def total_mass(state: State) -> Array:
     """The mass of each system (systems,) in amu; one where there are no particles."""
-    total = per_system(state.particles.data.masses, state.system)
+    particles = state.particles.data
+    total = particles.system.sum_over(particles.masses).data
     return jnp.where(total > 0, total, 1)
 
 
 def without_net_velocity(velocities: Array, state: State) -> Array:
     """v − Σ m v/Σ m in systems whose centre of mass is held."""
-    masses = state.particles.data.masses
-    momentum = per_system(masses[:, None] * velocities, state.system)
+    particles = state.particles.data
+    momentum = particles.system.sum_over(particles.masses[:, None] * velocities).data
     drift = jnp.where(state.systems.data.held[:, None], momentum / total_mass(state)[:, None], 0)
-    return velocities - state.of_particles(drift)
+    return velocities - state.systems.set_data(drift)[particles.system]
 
 
 def without_net_force(forces: Array, state: State) -> Array:
     """f − m Σ f/Σ m in systems whose centre of mass is held."""
-    net = per_system(forces, state.system)
+    particles = state.particles.data
+    net = particles.system.sum_over(forces).data
     pull = jnp.where(state.systems.data.held[:, None], net / total_mass(state)[:, None], 0)
-    return forces - state.particles.data.masses[:, None] * state.of_particles(pull)
+    return forces - particles.masses[:, None] * state.systems.set_data(pull)[particles.system]

@@ -50,18 +50,18 @@ def explosions(state: State) -> tuple[Explosion, ...]:
 
 def contained(before: State, after: State) -> State:
     """``after``, but for systems that are not finite any more: they are as before, for good."""
-    system = after.system
     data, systems = after.particles.data, after.systems.data
-    suspect = system.there & ~_finite((data.positions, data.velocities, data.forces))
+    suspect = data.system.valid_mask & ~_finite((data.positions, data.velocities, data.forces))
     broken = ~_finite((systems.cell.vectors, systems.heat, systems.thermostat, systems.barostat))
     frozen = before.systems.data.frozen
 
-    def kept(before: Any, after: Any) -> Any:
-        exploded = broken.at[system.system].max(suspect)
+    def kept(old: Any, made: Any) -> Any:
+        exploded = broken | (data.system.sum_over(suspect).data > 0)
         stop, new = frozen | exploded, exploded & ~frozen
-        particles = _where(stop[system.system], before[0], after[0])
-        columns = _where(stop, before[1], after[1])
-        seen = particles.suspect | (suspect & new[system.system])
+        stopped, just_now = after.systems.set_data((stop, new))[data.system]
+        particles = _where(stopped, old[0], made[0])
+        columns = _where(stop, old[1], made[1])
+        seen = particles.suspect | (suspect & just_now)
         at = jnp.where(new, step, columns.frozen_at)
         return (
             dataclasses.replace(particles, suspect=seen),
@@ -89,7 +89,7 @@ def chosen(accepted: Array, new: State, old: State) -> State:
 
     All else is as in the new state, its list as well.
     """
-    mine = accepted[new.system.system]
+    mine = new.systems.set_data(accepted)[new.particles.data.system]
     particles = _where(mine, new.particles.data, old.particles.data)
     columns = _where(accepted, new.systems.data, old.systems.data)
     return dataclasses.replace(

@@ -14,7 +14,7 @@ import numpy as np
 from jax import Array
 
 from instar.dynamics.md.state import State
-from instar.geometry import Cell, per_system
+from instar.geometry import Cell
 from instar.observables.molecules import are_single, centres, molecule_masses
 from instar.observables.pressure import molecular_pressure_tensor
 
@@ -62,25 +62,24 @@ def deformed_cell(cell: Cell, deformation: Array, coupling: Coupling) -> Cell:
 def moved_with(values: Array, deformation: Array, state: State) -> Array:
     """x + X·(F − 1), X being the centre of mass of each particle's molecule: (particles, 3)."""
     change = deformation - jnp.eye(3, dtype=values.dtype)[None]
-    change = jnp.broadcast_to(state.of_particles(change), (values.shape[0], 3, 3))
-    whole = centres(values, state.particles, state.system)
+    change = state.systems.set_data(change)[state.particles.data.system]
+    whole = centres(values, state.particles)
     return values + sum(whole[:, k, None] * change[:, k] for k in range(3))
 
 
 def pressure_on_cell(state: State) -> Array:
     """P (systems, 3, 3) in eV/Å³ of molecules as wholes, from the virial of this step."""
-    return molecular_pressure_tensor(state.particles, state.system, state.systems.data.virial)
+    return molecular_pressure_tensor(state.particles, state.systems, state.systems.data.virial)
 
 
 def translations(state: State) -> Array:
     """Degrees of freedom (systems,) of the centres of mass of molecules."""
-    if are_single(state.particles):
-        count = per_system(jnp.ones_like(state.particles.data.masses), state.system)
-    else:
-        masses = molecule_masses(state.particles, state.system)
-        molecule = state.particles.data.molecule.indices
-        share = state.particles.data.masses / masses.at[molecule].get(mode="fill", fill_value=1)
-        count = per_system(share, state.system)
+    data = state.particles.data
+    share = jnp.ones_like(data.masses)
+    if not are_single(state.particles):
+        total = molecule_masses(state.particles)
+        share = data.masses / total.at[data.molecule.indices].get(mode="fill", fill_value=1)
+    count = data.system.sum_over(share).data
     return 3 * count - 3 * state.systems.data.held.astype(count.dtype)
 
 
@@ -95,7 +94,7 @@ def check_cells(state: State, coupling: Coupling) -> State:
             f"System {int(np.argmax(open_))} does not repeat along all axes, so it has no volume "
             "to change.\nUse a method of constant volume."
         )
-    if np.asarray(data.fixed & state.system.there).any():
+    if np.asarray(data.fixed & data.system.valid_mask).any():
         raise ValueError(
             "A cell can't change around fixed atoms.\n"
             "Free them, or use a method of constant volume."

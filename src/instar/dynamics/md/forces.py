@@ -98,7 +98,7 @@ def _evaluated(state: State, there: State, virial: bool | Literal["trace"], ener
     )
     assert found.forces is not None
     data = state.particles.data
-    lost = state.system.there[:, None] & ~jnp.isfinite(data.positions)
+    lost = data.system.valid_mask[:, None] & ~jnp.isfinite(data.positions)
     forces = jnp.where(lost, jnp.nan, jnp.where(data.fixed[:, None], 0, found.forces))
     state = state.with_particles(forces=without_net_force(forces, state))
     if virial:
@@ -111,17 +111,18 @@ def _searchable(state: State) -> State:
     listed = state.neighbors
     if listed is None:
         return state
-    system = state.system
-    vectors = system.cell.vectors
-    shortest = jnp.min(jnp.where(system.cell.periodic, system.cell.heights, jnp.inf), axis=1)
-    far = jnp.max(jnp.abs(system.positions), axis=1) > state.of_particles(_FARTHEST * shortest)
-    lost = system.there & (far | ~jnp.isfinite(system.positions).all(axis=1))
-    flat = ~(jnp.isfinite(vectors).all(axis=(1, 2)) & (shortest > 0))
+    data, cell = state.particles.data, state.systems.data.cell
+    shortest = jnp.min(jnp.where(cell.periodic, cell.heights, jnp.inf), axis=1)
+    farthest = state.systems.set_data(_FARTHEST * shortest)[data.system]
+    far = jnp.max(jnp.abs(data.positions), axis=1) > farthest
+    lost = data.system.valid_mask & (far | ~jnp.isfinite(data.positions).all(axis=1))
+    flat = ~(jnp.isfinite(cell.vectors).all(axis=(1, 2)) & (shortest > 0))
 
     def put_back(positions: Array, vectors: Array) -> tuple[Array, Array]:
-        gone = flat.at[system.system].max(lost)
+        gone = flat | (data.system.sum_over(lost).data > 0)
+        own = state.systems.set_data(gone)[data.system]
         return (
-            jnp.where(gone[system.system][:, None], listed.positions, positions),
+            jnp.where(own[:, None], listed.positions, positions),
             jnp.where(gone[:, None, None], listed.vectors, vectors),
         )
 
@@ -129,8 +130,8 @@ def _searchable(state: State) -> State:
         jnp.any(lost) | jnp.any(flat),
         put_back,
         lambda positions, vectors: (positions, vectors),
-        system.positions,
-        vectors,
+        data.positions,
+        cell.vectors,
     )
-    cell = dataclasses.replace(system.cell, vectors=vectors)
+    cell = dataclasses.replace(cell, vectors=vectors)
     return state.with_particles(positions=positions).with_systems(cell=cell)

@@ -40,7 +40,16 @@ class Ramp:
 def knob(value: Any, state: State) -> Array:
     """A knob at the step that is being made, (systems,)."""
     now = value.at(state.step, state.dtype) if isinstance(value, Ramp) else value
-    return state.per_system(now)
+    return _one_per_system(jnp.asarray(now, state.dtype), len(state.systems))
+
+
+def _one_per_system(given: Array, systems: int) -> Array:
+    if given.ndim and given.shape[0] not in (1, systems):
+        raise ValueError(
+            f"There are {systems} systems, but a knob with {given.shape[0]} values.\n"
+            "Give one number for all systems, or one each."
+        )
+    return jnp.broadcast_to(given, (systems, *given.shape[1:]))
 
 
 def checked(name: str, value: Any, least: Literal["above", "from", "any"] = "above") -> Any:

@@ -17,21 +17,28 @@ from typing import Any
 import jax.numpy as jnp
 from jax import Array
 
+from instar.core.utils.declaration import Option
 from instar.core.utils.jax import dataclass
 from instar.dynamics.md.centre import without_net_velocity
+from instar.dynamics.md.declared import thermostat
 from instar.dynamics.md.forces import Forces
 from instar.dynamics.md.knobs import checked, knob, scaled
 from instar.dynamics.md.motion import Drift, Kick, on_constraints
 from instar.dynamics.md.part import Part, Step, step_of
 from instar.dynamics.md.random import normals
 from instar.dynamics.md.state import State
-from instar.geometry import per_system
 from instar.geometry.constants import BOLTZMANN
 from instar.observables.kinetic import squared
 
 __all__ = ["OrnsteinUhlenbeck", "langevin", "thermal_velocities", "with_bath"]
 
 
+@thermostat(
+    "langevin",
+    friction=Option(
+        "friction γ: velocities are forgotten after 1/γ", unit="1/ps", above=0, default="1 /ps"
+    ),
+)
 def langevin(time_step: Any, temperature: Any, friction: Any) -> Step:
     """Constant temperature (K); ``friction`` γ in 1/time, ``time_step`` in Å·√(amu/eV).
 
@@ -63,21 +70,20 @@ class OrnsteinUhlenbeck(Part):
         exponent = knob(self.time, state) * knob(self.friction, state)
         kept, renewed = jnp.exp(-exponent), jnp.sqrt(-jnp.expm1(-2 * exponent))
         noise = thermal_velocities(key, state, knob(self.temperature, state))
-        velocities = (
-            state.of_particles(kept)[:, None] * data.velocities
-            + state.of_particles(renewed)[:, None] * noise
-        )
+        kept, renewed = state.systems.set_data((kept, renewed))[data.system]
+        velocities = kept[:, None] * data.velocities + renewed[:, None] * noise
         new = on_constraints(
             state.with_particles(velocities=without_net_velocity(velocities, state))
         )
         gained = squared(new.particles.data.velocities) - squared(data.velocities)
-        heat = per_system(data.masses * gained, state.system) / 2
+        heat = data.system.sum_over(data.masses * gained).data / 2
         return new.with_systems(heat=state.systems.data.heat + heat)
 
 
 def thermal_velocities(key: Array, state: State, temperature: Array) -> Array:
     """√(k_B T/m) ξ for each particle that can move; zero for others."""
     data = state.particles.data
-    spread = jnp.sqrt(BOLTZMANN * state.of_particles(temperature) / data.masses)
-    free = state.system.there & ~data.fixed
+    own = state.systems.set_data(temperature)[data.system]
+    free = data.system.valid_mask & ~data.fixed
+    spread = jnp.sqrt(jnp.where(free, BOLTZMANN * own / data.masses, 1))  # √0 has no slope
     return jnp.where(free[:, None], spread[:, None] * normals(key, state), 0)

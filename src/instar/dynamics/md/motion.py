@@ -31,7 +31,7 @@ class Kick(Part):
 
     def __call__(self, key: Array, state: State, /) -> State:
         data = state.particles.data
-        time = state.of_particles(knob(self.time, state))[:, None]
+        time = state.systems.set_data(knob(self.time, state))[data.system][:, None]
         velocities = data.velocities + time * data.forces / data.masses[:, None]
         return on_constraints(state.with_particles(velocities=velocities))
 
@@ -48,13 +48,14 @@ class Drift(Part):
 
     def __call__(self, key: Array, state: State, /) -> State:
         data = state.particles.data
-        time = state.of_particles(knob(self.time, state))[:, None]
+        time = state.systems.set_data(knob(self.time, state))[data.system][:, None]
         moved = data.positions + _within_reason(time * data.velocities, state)
         if not state.constraints.all_groups:
             return state.with_particles(positions=moved)
         held = state.constraints.project_positions(
-            moved, data.positions, data.masses, state.system, strict=False
+            moved, data.positions, data.masses, state.everyone, strict=False
         )
+        time = jnp.where(data.system.valid_mask[:, None], time, 1)  # no 0/0 where one is absent
         velocities = data.velocities + held.shift / time
         state = state.with_particles(positions=held.positions, velocities=velocities)
         return on_constraints(state)
@@ -66,7 +67,7 @@ def on_constraints(state: State) -> State:
         return state
     data = state.particles.data
     found = state.constraints.project_velocities(
-        data.velocities, data.positions, data.masses, state.system
+        data.velocities, data.positions, data.masses, state.everyone
     )
     return state.with_particles(velocities=found.velocities)
 
@@ -75,5 +76,6 @@ def _within_reason(displacement: Array, state: State) -> Array:
     """The displacement; NaN if it exceeds half a cell where particles have neighbors."""
     if state.neighbors is None:
         return displacement
-    limit = state.of_particles(state.systems.data.cell.exact_within**2)
+    limit = state.systems.set_data(state.systems.data.cell.exact_within**2)
+    limit = limit[state.particles.data.system]
     return jnp.where((squared(displacement) <= limit)[:, None], displacement, jnp.nan)

@@ -38,6 +38,7 @@ from instar.dynamics.md.coupling import (
     projected,
     translations,
 )
+from instar.dynamics.md.declared import COUPLING, PRESSURE_TIME_CONSTANT, TIME_CONSTANT, barostat
 from instar.dynamics.md.forces import Forces, computed, is_due
 from instar.dynamics.md.knobs import checked, checked_every, knob, scaled
 from instar.dynamics.md.motion import Drift, Kick
@@ -50,6 +51,12 @@ from instar.observables.kinetic import molecular_kinetic_tensor
 __all__ = ["Barostat", "mtk"]
 
 
+@barostat(
+    "mtk",
+    time_constant=TIME_CONSTANT,
+    pressure_time_constant=PRESSURE_TIME_CONSTANT,
+    coupling=COUPLING,
+)
 def mtk(
     time_step: Any,
     temperature: Any,
@@ -179,7 +186,7 @@ class Push(Part):
         systems = state.systems.data
         eye = jnp.eye(3, dtype=state.dtype)[None]
         free = jnp.maximum(translations(state), 1)
-        kinetic = molecular_kinetic_tensor(state.particles, state.system)
+        kinetic = molecular_kinetic_tensor(state.particles)
         share = jnp.trace(kinetic, axis1=1, axis2=2) / free
         excess = pressure_on_cell(state) - knob(self.piston.pressure, state)[:, None, None] * eye
         force = systems.cell.volume[:, None, None] * excess + share[:, None, None] * eye

@@ -18,6 +18,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from instar.core.utils.jax import dataclass, field
+from instar.dynamics.md.declared import TIME_CONSTANT, thermostat
 from instar.dynamics.md.forces import Forces
 from instar.dynamics.md.knobs import checked, knob, scaled
 from instar.dynamics.md.motion import Drift, Kick
@@ -33,6 +34,7 @@ _WEIGHTS = (1 / (2 - _CUBE_ROOT), -_CUBE_ROOT / (2 - _CUBE_ROOT), 1 / (2 - _CUBE
 """H. Yoshida, Phys. Lett. A 150, 262 (1990): fourth order from three steps of second order."""
 
 
+@thermostat("nose_hoover", time_constant=TIME_CONSTANT)
 def nose_hoover(time_step: Any, temperature: Any, time_constant: Any, length: int = 3) -> Step:
     """Constant temperature (K) by a chain of thermostats; times in Å·√(amu/eV).
 
@@ -133,7 +135,7 @@ class ChainOnVelocities(Part):
     length: int = field(static=True, default=3)
 
     def __call__(self, key: Array, state: State, /) -> State:
-        kinetic = kinetic_energy(state.particles, state.system)
+        kinetic = kinetic_energy(state.particles)
         chain, factor = begun(state.systems.data.thermostat).moved(
             2 * kinetic,
             state.systems.data.degrees,
@@ -141,7 +143,9 @@ class ChainOnVelocities(Part):
             knob(self.time_constant, state),
             knob(self.time, state),
         )
-        velocities = state.particles.data.velocities * state.of_particles(factor)[:, None]
+        data = state.particles.data
+        own = state.systems.set_data(factor)[data.system]
+        velocities = own[:, None] * data.velocities
         return state.with_particles(velocities=velocities).with_systems(thermostat=chain)
 
     def begin(self, state: State) -> State:

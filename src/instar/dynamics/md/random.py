@@ -24,8 +24,9 @@ _ROTATIONS = (13, 15, 26, 6, 17, 29, 16, 24)
 
 def normals(key: Array, state: State) -> Array:
     """Three standard normal numbers for each particle."""
-    first, second = (state.of_particles(words) for words in _system_words(key, state))
-    number = state.particles.data.number.astype(jnp.uint32)
+    data = state.particles.data
+    first, second = state.systems.set_data(_system_words(key, state))[data.system]
+    number = data.number.astype(jnp.uint32)
     blocks = [threefry(first, second, number, jnp.full_like(number, n)) for n in range(2)]
     radial, angular, other, turn = lax.optimization_barrier((*blocks[0], *blocks[1]))
     x, y = box_muller(radial, angular, state.dtype)

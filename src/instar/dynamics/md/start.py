@@ -14,12 +14,12 @@ from instar.core.data import Index
 from instar.core.typing import GroupId
 from instar.dynamics.md.forces import computed
 from instar.dynamics.md.state import Particles, State, Systems
-from instar.geometry import System
+from instar.geometry import AllParticles
 from instar.neighbors import NeighborList
-from instar.potentials import Potential
+from instar.potentials import Potential, PotentialError
 from instar.potentials.constraints import Constraints, constraints_of
 from instar.potentials.constraints.group import Group
-from instar.potentials.external import External
+from instar.potentials.structures import Structures
 
 __all__ = ["start"]
 
@@ -57,30 +57,32 @@ def start(
 
     Further options go to `NeighborList.of`.
     """
+    if problems := potential.check(Structures.of_tables(particles, systems)):
+        raise PotentialError(str(problems[0]))
     data, cell = particles.data, systems.data.cell
-    dtype, system = data.positions.dtype, System.of(particles, systems)
-    there = np.asarray(system.there)
+    dtype, everyone = data.positions.dtype, AllParticles.of(particles, systems)
+    there = np.asarray(everyone.there)
     stay = np.zeros(len(there), bool) if fixed is None else np.asarray(fixed, bool)
     constraints = _without_fixed(constraints_of(potential), stay)
-    held = _held(potential, system, stay, hold_centre)
-    molecule = _molecules(molecules, constraints, system)
+    held = _held(potential, everyone, stay, hold_centre)
+    molecule = _molecules(molecules, constraints, everyone)
     table = Particles(
-        positions=data.positions if molecules is not None else _whole(molecule, system),
+        positions=data.positions if molecules is not None else _whole(molecule, everyone),
         velocities=_velocities(velocities, data.positions, stay),
         forces=jnp.zeros_like(data.positions),
         masses=jnp.asarray(_masses(masses, there), dtype),
         charges=data.charges,
-        system=data.system,
+        system=everyone.system,
         labels=data.labels,
         molecule=molecule,
-        number=jnp.asarray(_numbers(np.asarray(system.system), there)),
+        number=jnp.asarray(_numbers(np.asarray(everyone.system.indices), there)),
         fixed=jnp.asarray(stay),
         suspect=jnp.zeros(len(there), bool),
     )
     state = State(
         particles=dataclasses.replace(particles, data=table),
         systems=dataclasses.replace(
-            systems, data=_systems(cell, held, _streams(streams, system.count), dtype)
+            systems, data=_systems(cell, held, _streams(streams, everyone.count), dtype)
         ),
         potential=potential,
         constraints=constraints,
@@ -110,10 +112,9 @@ def _systems(cell: Any, held: np.ndarray, streams: np.ndarray, dtype: Any) -> Sy
 
 def _degrees(state: State) -> Any:
     """3 for each particle that can move, less constraints and, where it is held, the centre."""
-    system = state.system
-    free = system.there & ~state.particles.data.fixed
-    count = jnp.zeros(system.count, jnp.int32).at[system.system].add(3 * free.astype(jnp.int32))
-    lost = state.constraints.removed_degrees(system)
+    particles = state.particles.data
+    count = 3 * particles.system.apply_mask(~particles.fixed).counts.data
+    lost = state.constraints.removed_degrees(state.everyone)
     lost += 3 * state.systems.data.held.astype(jnp.int32)
     return jnp.maximum(count - lost, 0).astype(state.dtype)
 
@@ -159,13 +160,12 @@ def _streams(given: Any, count: int) -> np.ndarray:
     return known.astype(np.uint32)
 
 
-def _held(potential: Potential, system: System, stay: np.ndarray, given: Any) -> np.ndarray:
-    here = stay & np.asarray(system.there)
-    pinned = np.bincount(np.asarray(system.system)[here], minlength=system.count) > 0
+def _held(potential: Potential, everyone: AllParticles, stay: np.ndarray, given: Any) -> np.ndarray:
+    pinned = np.asarray(everyone.system.apply_mask(stay).counts.data) > 0
     if given is None:
-        outside = any(isinstance(term, External) for term in potential.terms())
-        return np.zeros(system.count, bool) if outside else ~pinned
-    held = np.broadcast_to(np.asarray(given, bool), (system.count,))
+        outside = potential.moves_centre
+        return np.zeros(everyone.count, bool) if outside else ~pinned
+    held = np.broadcast_to(np.asarray(given, bool), (everyone.count,))
     if (held & pinned).any():
         raise ValueError(
             f"The centre of mass of system {int(np.argmax(held & pinned))} can't be held: it has "
@@ -212,9 +212,9 @@ def _without_fixed(constraints: Constraints, stay: np.ndarray) -> Constraints:
     return Constraints(groups, waters)
 
 
-def _molecules(given: Any, constraints: Constraints, system: System) -> Index[GroupId]:
+def _molecules(given: Any, constraints: Constraints, everyone: AllParticles) -> Index[GroupId]:
     """Particles by molecule; those that constraints join are in one."""
-    count = system.positions.shape[0]
+    count = everyone.positions.shape[0]
     label = np.arange(count) if given is None else _known_molecules(given, count)
     for group in constraints.all_groups:
         atoms = np.asarray(group.atoms).reshape(len(group.atoms), -1)
@@ -228,23 +228,23 @@ def _molecules(given: Any, constraints: Constraints, system: System) -> Index[Gr
                 "molecule.\nThey must be in one."
             )
         label[atoms[here]] = root[here]
-    _check_one_system(label, np.asarray(system.system), np.asarray(system.there))
+    _check_one_system(label, np.asarray(everyone.system.indices), np.asarray(everyone.there))
     different, index = np.unique(label, return_inverse=True)
     return Index.integer(index.astype(np.int32), n=len(different), label=GroupId)
 
 
-def _whole(molecule: Index[GroupId], system: System) -> Array:
+def _whole(molecule: Index[GroupId], everyone: AllParticles) -> Array:
     """Positions with each molecule at the image that is nearest to its first particle."""
     labels = np.asarray(molecule.indices)
     _, first = np.unique(labels, return_index=True)
     home = first[labels]
     if (home == np.arange(len(labels))).all():
-        return system.positions
-    apart = system.positions - system.positions[home]
-    cell = jax.tree.map(lambda column: column[system.system], system.cell)
+        return everyone.positions
+    apart = everyone.positions - everyone.positions[home]
+    cell = everyone.systems.set_data(everyone.cell)[everyone.system]
     nearest = cell.minimum_image(apart, search=(1, 1, 1))
     moved = jnp.abs(nearest - apart) > 1e-6
-    return jnp.where(moved, system.positions[home] + nearest, system.positions)
+    return jnp.where(moved, everyone.positions[home] + nearest, everyone.positions)
 
 
 def _known_molecules(given: Any, count: int) -> np.ndarray:
@@ -268,8 +268,8 @@ _ROUNDED = 0.01
 
 def _on_constraints(state: State) -> State:
     """The state with distances as they are to be; more than rounding is refused."""
-    system = state.system
-    violation = np.asarray(state.constraints.violation(system.positions, system))
+    everyone = state.everyone
+    violation = np.asarray(state.constraints.violation(everyone.positions, everyone))
     if not (violation < _ROUNDED).all():
         worst = int(np.argmax(violation))
         raise ValueError(
@@ -278,14 +278,16 @@ def _on_constraints(state: State) -> State:
         )
     if (violation < 1e-6).all():
         return state
-    positions = system.positions
+    positions = everyone.positions
     for _ in range(2):  # a projection takes the bonds it starts from to be right
         masses = state.particles.data.masses
-        positions = _projected(state.constraints, positions, masses, system)
+        positions = _projected(state.constraints, positions, masses, everyone)
     return state.with_particles(positions=positions)
 
 
 @jax.jit
-def _projected(constraints: Constraints, positions: Array, masses: Array, system: System) -> Array:
-    found = constraints.project_positions(positions, positions, masses, system, strict=False)
+def _projected(
+    constraints: Constraints, positions: Array, masses: Array, everyone: AllParticles
+) -> Array:
+    found = constraints.project_positions(positions, positions, masses, everyone, strict=False)
     return found.positions

@@ -5,14 +5,13 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-import jax.numpy as jnp
 from jax import Array
 
 from instar.core.data import Index, Table
 from instar.core.lens import lens
 from instar.core.typing import GroupId, Label, ParticleId, SystemId
 from instar.core.utils.jax import dataclass
-from instar.geometry import Cell, System
+from instar.geometry import AllParticles, Cell
 from instar.neighbors import NeighborList
 from instar.potentials import Potential
 from instar.potentials.constraints import Constraints
@@ -74,9 +73,9 @@ class State:
     observed: Any = None
 
     @property
-    def system(self) -> System:
+    def everyone(self) -> AllParticles:
         """The particles as bare arrays."""
-        return System.of(self.particles, self.systems)
+        return AllParticles.of(self.particles, self.systems)
 
     @property
     def dtype(self) -> Any:
@@ -92,20 +91,6 @@ class State:
         """The state with other columns of systems."""
         data = dataclasses.replace(self.systems.data, **columns)
         return dataclasses.replace(self, systems=dataclasses.replace(self.systems, data=data))
-
-    def per_system(self, value: Any) -> Array:
-        """A knob, one number for all systems or one each, as (systems,)."""
-        given = jnp.asarray(value, self.dtype)
-        if given.ndim and given.shape[0] not in (1, len(self.systems)):
-            raise ValueError(
-                f"There are {len(self.systems)} systems, but a knob with {given.shape[0]} values.\n"
-                "Give one number for all systems, or one each."
-            )
-        return jnp.broadcast_to(given, (len(self.systems), *given.shape[1:]))
-
-    def of_particles(self, values: Array) -> Array:
-        """Values of systems (systems, ...) beside their particles: one gather, or one row."""
-        return values if values.shape[0] == 1 else values[self.system.system]
 
 
 NEIGHBORS = lens(lambda state: state.neighbors, cls=State)

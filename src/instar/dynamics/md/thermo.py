@@ -57,7 +57,7 @@ def thermo(method: Part, state: State) -> Thermo:
 
     Works inside compiled code. Checks are runtime checks: wrap the caller.
     """
-    system, systems = state.system, state.systems.data
+    systems = state.systems.data
     found = evaluate(
         state.potential,
         state.particles,
@@ -69,15 +69,15 @@ def thermo(method: Part, state: State) -> Thermo:
     )
     assert found.energy is not None
     assert found.virial is not None
-    kinetic = kinetic_energy(state.particles, system)
+    kinetic = kinetic_energy(state.particles)
     virial = found.virial + _of_constraints(state)
     measured = Thermo(
         potential=found.energy,
         kinetic=kinetic,
         conserved=kinetic + found.energy - systems.heat + method.stored(state),
         temperature=temperature(kinetic, systems.degrees),
-        stress=-pressure_tensor(state.particles, system, virial),
-        molecular_stress=-molecular_pressure_tensor(state.particles, system, found.virial),
+        stress=-pressure_tensor(state.particles, state.systems, virial),
+        molecular_stress=-molecular_pressure_tensor(state.particles, state.systems, found.virial),
         volume=systems.cell.volume,
     )
     return jax.tree.map(lambda x: _unless(systems.frozen, x), measured)
@@ -89,7 +89,7 @@ def _of_constraints(state: State) -> Array:
         return jnp.zeros_like(state.systems.data.virial)
     data = state.particles.data
     found = state.constraints.reaction(
-        data.forces, data.velocities, data.positions, data.masses, state.system
+        data.forces, data.velocities, data.positions, data.masses, state.everyone
     )
     return (found.virial + jnp.swapaxes(found.virial, 1, 2)) / 2
 

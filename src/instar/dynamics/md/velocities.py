@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from instar.dynamics.md.centre import without_net_velocity
+from instar.dynamics.md.knobs import knob
 from instar.dynamics.md.langevin import thermal_velocities
 from instar.dynamics.md.motion import on_constraints
 from instar.dynamics.md.state import State
@@ -23,12 +24,12 @@ def _drawn(key: Array, state: State, temperature: Array) -> State:
     drawn = thermal_velocities(key, state, jnp.ones_like(temperature))
     new = state.with_particles(velocities=without_net_velocity(drawn, state))
     new = on_constraints(new)
-    kinetic = kinetic_energy(new.particles, new.system)
+    kinetic = kinetic_energy(new.particles)
     wanted = state.systems.data.degrees * BOLTZMANN * temperature / 2
     moving = kinetic > 0
     factor = jnp.where(moving, jnp.sqrt(wanted / jnp.where(moving, kinetic, 1)), 0)
-    scaled = new.particles.data.velocities * state.of_particles(factor)[:, None]
-    return state.with_particles(velocities=scaled)
+    own = state.systems.set_data(factor)[state.particles.data.system]
+    return state.with_particles(velocities=own[:, None] * new.particles.data.velocities)
 
 
 def draw_velocities(key: Array, state: State, temperature: Any) -> State:
@@ -38,7 +39,7 @@ def draw_velocities(key: Array, state: State, temperature: Any) -> State:
     velocities of a system are scaled, so that 2K = N_f k_B T. ``temperature`` is one for all
     systems, or one each.
     """
-    wanted = state.per_system(temperature)
+    wanted = knob(temperature, state)
     if not bool(jnp.all(jnp.isfinite(wanted) & (wanted >= 0))):
         raise ValueError(f"A temperature is a number (K) from zero up, not {temperature!r}.")
     return _drawn(key, state, wanted)

@@ -18,6 +18,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from instar.core.utils.jax import dataclass
+from instar.dynamics.md.declared import TIME_CONSTANT, thermostat
 from instar.dynamics.md.forces import Forces
 from instar.dynamics.md.knobs import checked, knob, scaled
 from instar.dynamics.md.motion import Drift, Kick
@@ -30,6 +31,7 @@ from instar.observables.kinetic import kinetic_energy
 __all__ = ["VelocityRescaling", "velocity_rescaling"]
 
 
+@thermostat("velocity_rescaling", time_constant=TIME_CONSTANT)
 def velocity_rescaling(time_step: Any, temperature: Any, time_constant: Any) -> Step:
     """Constant temperature (K); ``time_step`` and ``time_constant`` τ in Å·√(amu/eV).
 
@@ -53,7 +55,7 @@ class VelocityRescaling(Part):
 
     def __call__(self, key: Array, state: State, /) -> State:
         systems = state.systems.data
-        kinetic = kinetic_energy(state.particles, state.system)
+        kinetic = kinetic_energy(state.particles)
         moving = (kinetic > 0) & (systems.degrees > 0)
         safe = jnp.where(moving, kinetic, 1)
         kept = jnp.exp(-knob(self.time, state) / knob(self.time_constant, state))
@@ -65,6 +67,8 @@ class VelocityRescaling(Part):
         sign = jnp.where(unit > 0, sign, 1)
         square = jnp.where(moving, jnp.maximum(square, 0), 1)
         factor = sign.astype(state.dtype) * jnp.sqrt(square)
-        velocities = state.particles.data.velocities * state.of_particles(factor)[:, None]
+        data = state.particles.data
+        own = state.systems.set_data(factor)[data.system]
+        velocities = own[:, None] * data.velocities
         heat = systems.heat + jnp.where(moving, (square - 1) * kinetic, 0)
         return state.with_particles(velocities=velocities).with_systems(heat=heat)

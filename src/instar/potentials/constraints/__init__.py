@@ -1,4 +1,4 @@
-"""Distances and molecules that are held rigid: terms that integrators honour."""
+"""Distances and molecules that are held rigid: parts of a potential that integrators honour."""
 
 from instar.potentials.constraints.constraints import (
     Constraints,

@@ -10,7 +10,7 @@ from jax import Array
 
 from instar.core.assertion import runtime_assert
 from instar.core.utils.jax import dataclass, is_traced
-from instar.geometry import System, per_system
+from instar.geometry import AllParticles
 from instar.potentials.constraints.clusters import laid_out
 from instar.potentials.constraints.group import Group, Ready, solve
 from instar.potentials.constraints.newton import by_newton
@@ -73,7 +73,7 @@ class Constraints:
 
     ``groups`` are clusters by size, solved by Newton's method; ``waters`` are rigid waters that
     share no atom with another constraint, solved in closed form. Functions take positions and
-    velocities (particles, 3), masses (particles,) in amu and a `System`, which says where
+    velocities (particles, 3), masses (particles,) in amu and `AllParticles`, which says where
     particles are absent and how space repeats. Failures are runtime checks: wrap the caller.
     """
 
@@ -99,22 +99,22 @@ class Constraints:
         """All clusters, those of waters as well; empty if nothing is constrained."""
         return (*self.groups, *self.waters)
 
-    def removed_degrees(self, system: System) -> Array:
+    def removed_degrees(self, everyone: AllParticles) -> Array:
         """Degrees of freedom that each system has lost (systems,): one a bond, three a water."""
-        total = jnp.zeros(system.count, jnp.int32)
+        total = jnp.zeros(everyone.count, jnp.int32)
         for group in self.all_groups:
-            ready = group.ready(jnp.ones_like(system.positions[:, 0]), system)
-            own = system.system[ready.rows[..., 0]].reshape(-1)
-            total = total.at[own].add(ready.used.reshape(-1).astype(jnp.int32))
+            ready = group.ready(jnp.ones_like(everyone.positions[:, 0]), everyone)
+            total += everyone.system[ready.rows[..., 0]].apply_mask(ready.used).counts.data
         return total
 
-    def violation(self, positions: Array, system: System) -> Array:
+    def violation(self, positions: Array, everyone: AllParticles) -> Array:
         """How far each system is from its constraints (systems,): the worst |r/d − 1|."""
-        worst = jnp.zeros(system.count, positions.dtype)
+        worst = jnp.zeros(everyone.count, positions.dtype)
         for group in self.all_groups:
-            ready = group.ready(jnp.ones_like(positions[:, 0]), system)
-            off = _errors(ready, ready.separations(positions, system)).reshape(-1)
-            worst = worst.at[system.system[ready.rows[..., 0]].reshape(-1)].max(off)
+            ready = group.ready(jnp.ones_like(positions[:, 0]), everyone)
+            off = _errors(ready, ready.separations(positions, everyone))
+            own = everyone.system[ready.rows[..., 0]]
+            worst = worst.at[own.indices].max(off, mode="drop")
         return worst
 
     def project_positions(
@@ -122,7 +122,7 @@ class Constraints:
         moved: Array,
         before: Array,
         masses: Array,
-        system: System,
+        everyone: AllParticles,
         *,
         strict: bool = True,
     ) -> Projected:
@@ -139,8 +139,8 @@ class Constraints:
         moment = jnp.zeros((moved.shape[0], 3, 3), moved.dtype)
         solvers = [*((g, by_newton) for g in self.groups), *((w, by_settle) for w in self.waters)]
         for group, solver in solvers:
-            ready = group.ready(masses, system)
-            old, new = ready.separations(before, system), ready.separations(moved, system)
+            ready = group.ready(masses, everyone)
+            old, new = ready.separations(before, everyone), ready.separations(moved, everyone)
             correction = solver(ready, new, old, moved.shape[0])
             shift += correction.shift
             if strict:
@@ -150,10 +150,10 @@ class Constraints:
                 lost = jnp.where(met, moved.shape[0], ready.rows)
                 shift = shift.at[lost.reshape(-1)].set(jnp.nan, mode="drop")
             moment += ready.spread(correction.moments, moved.shape[0])
-        return Projected(moved + shift, shift, per_system(moment, system))
+        return Projected(moved + shift, shift, everyone.system.sum_over(moment).data)
 
     def project_velocities(
-        self, velocities: Array, positions: Array, masses: Array, system: System
+        self, velocities: Array, positions: Array, masses: Array, everyone: AllParticles
     ) -> ProjectedVelocities:
         """RATTLE: velocities without their part along the constraints, d|r_ij|²/dt = 0.
 
@@ -164,19 +164,24 @@ class Constraints:
             lambda ready, bonds: -jnp.sum(bonds * ready.differences(velocities), axis=-1),
             positions,
             masses,
-            system,
+            everyone,
         )
         return ProjectedVelocities(velocities + shift, shift, moment)
 
     def reaction(
-        self, forces: Array, velocities: Array, positions: Array, masses: Array, system: System
+        self,
+        forces: Array,
+        velocities: Array,
+        positions: Array,
+        masses: Array,
+        everyone: AllParticles,
     ) -> Reaction:
         """The exact forces of the constraints at this instant, from d²|r_ij|²/dt² = 0.
 
         G = Σₖ μₖ ∇σₖ with Aₖₗ sₖ·sₗ μₗ = −(|vₖ|² + sₖ·aₖ), where aₖ is the difference of F/m.
         ``velocities`` are taken to meet the constraints.
         """
-        there = system.there[:, None]
+        there = everyone.there[:, None]
         mass = jnp.where(there, masses[:, None], 1)
         accelerations = jnp.where(there, forces, 0) / mass
 
@@ -184,27 +189,27 @@ class Constraints:
             squares = jnp.sum(ready.differences(velocities) ** 2, axis=-1)
             return -squares - jnp.sum(bonds * ready.differences(accelerations), axis=-1)
 
-        shift, moment = self._along_bonds(right, positions, masses, system)
+        shift, moment = self._along_bonds(right, positions, masses, everyone)
         return Reaction(jnp.where(there, shift * mass, 0), moment)
 
     def _along_bonds(
-        self, right: Any, positions: Array, masses: Array, system: System
+        self, right: Any, positions: Array, masses: Array, everyone: AllParticles
     ) -> tuple[Array, Array]:
         """Shifts and moments of the impulses μ that solve Aₖₗ sₖ·sₗ μₗ = rightₖ."""
         shift = jnp.zeros_like(positions)
         moment = jnp.zeros((positions.shape[0], 3, 3), positions.dtype)
         for group in self.all_groups:
-            ready = group.ready(masses, system)
-            bonds = ready.separations(positions, system)
+            ready = group.ready(masses, everyone)
+            bonds = ready.separations(positions, everyone)
             multipliers = solve(ready.matrix(bonds, bonds), right(ready, bonds))
             shift += ready.shifts(multipliers, bonds, positions.shape[0])
             moment += ready.spread(ready.moments(multipliers, bonds), positions.shape[0])
-        return shift, per_system(moment, system)
+        return shift, everyone.system.sum_over(moment).data
 
 
 def constraints_of(potential: Potential) -> Constraints:
-    """All constraints among the terms of a potential; on the host, before a run."""
-    return Constraints.of(term for term in potential.terms() if isinstance(term, Constraint))
+    """All constraints among the parts of a potential; on the host, before a run."""
+    return Constraints.of(part for part in potential.parts() if isinstance(part, Constraint))
 
 
 def constraint_virial(projected: Projected, time_step: Any) -> Array:

@@ -18,7 +18,7 @@ from jax import Array
 
 from instar.core.assertion import runtime_assert
 from instar.core.utils.jax import dataclass, field
-from instar.geometry import System
+from instar.geometry import AllParticles
 from instar.potentials.displacement import displacements
 
 __all__ = ["Correction", "Group", "Ready", "exact_einsum", "solve"]
@@ -40,16 +40,16 @@ class Group:
     length: Any
     whole: bool = field(static=True, default=False)
 
-    def ready(self, masses: Array, system: System) -> Ready:
+    def ready(self, masses: Array, everyone: AllParticles) -> Ready:
         """The clusters for these particles: which bonds count, and how they are coupled."""
         rows = jnp.asarray(self.atoms)
         inside = (rows >= 0) & (rows < masses.shape[0])
         rows = jnp.where(inside, rows, 0)
-        used = jnp.all(inside & system.there[rows], axis=-1)
+        used = jnp.all(inside & everyone.there[rows], axis=-1)
         if self.whole:
             used = jnp.broadcast_to(jnp.all(used, axis=1, keepdims=True), used.shape)
         masses = jnp.asarray(masses)
-        _check(rows, used, masses, system)
+        _check(rows, used, masses, everyone)
         weight = 1 / jnp.where(used[..., None], masses[rows], 1)
         first, second = rows[..., 0], rows[..., 1]
         coupling = weight[..., 1, None] * (_same(second, second) - _same(second, first)).astype(
@@ -70,10 +70,10 @@ class Ready:
     coupling: Array  # (clusters, bonds, bonds) A, 1/amu
     length: Array  # (clusters, bonds) Å
 
-    def separations(self, positions: Array, system: System) -> Array:
+    def separations(self, positions: Array, everyone: AllParticles) -> Array:
         """rₖ (clusters, bonds, 3) in Å; zero where there is no bond."""
         rows = self.rows.reshape(-1, 2)
-        moved = dataclasses.replace(system, positions=positions)
+        moved = dataclasses.replace(everyone, positions=positions)
         found = displacements(rows[:, 0], rows[:, 1], moved, self.used.reshape(-1))
         return found.reshape(*self.used.shape, 3)
 
@@ -149,8 +149,8 @@ def _same(left: Array, right: Array) -> Array:
     return (left[:, :, None] == right[:, None, :]).astype(jnp.int32)
 
 
-def _check(rows: Array, used: Array, masses: Array, system: System) -> None:
-    own = system.system[rows]
+def _check(rows: Array, used: Array, masses: Array, everyone: AllParticles) -> None:
+    own = everyone.system[rows]
     torn = used & (own[..., 0] != own[..., 1])
     place = jnp.argmax(torn)
     pairs = rows.reshape(-1, 2)

@@ -59,11 +59,11 @@ def by_settle(ready: Ready, moved: Array, before: Array, particles: int) -> Corr
     start = jnp.stack([centre, centre + free[:, 0], centre + free[:, 1]], axis=1)
     shift = jnp.where(there, atoms - start, 0)
     rows = jnp.concatenate([ready.rows[:, 0], ready.rows[:, 1, 1:]], axis=1)
-    everyone = jnp.zeros((particles, 3), shift.dtype)
-    everyone = everyone.at[rows.reshape(-1)].add(shift.reshape(-1, 3))
+    shifts = jnp.zeros((particles, 3), shift.dtype)
+    shifts = shifts.at[rows.reshape(-1)].add(shift.reshape(-1, 3))
     moments = exact_einsum("wai,waj->wij", old, hydrogen[:, None, None] * shift[:, 1:])
     bonds = jnp.stack([atoms[:, b] - atoms[:, a] for a, b in ((0, 1), (0, 2), (1, 2))], axis=1)
-    return Correction(everyone, moments, jnp.where(there, bonds, 0))
+    return Correction(shifts, moments, jnp.where(there, bonds, 0))
 
 
 def _settled(triangle: _Triangle, before: Array, moved: Array) -> Array:

@@ -1,17 +1,20 @@
-"""Distances that never change: as terms of a potential, without an energy of their own."""
+"""Distances that never change: as parts of a potential, without an energy of their own."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import numpy as np
 
 from instar.core.data import Index
 from instar.core.typing import ParticleId
+from instar.core.utils.declaration import option
 from instar.core.utils.jax import dataclass, is_traced
+from instar.potentials.entry import Entry, configured
 from instar.potentials.formula import Parameter
 from instar.potentials.potential import Potential, PotentialError
+from instar.potentials.terms_entry import terms_entry
 
 __all__ = ["Constraint", "DistanceConstraint", "RigidWater"]
 
@@ -27,26 +30,41 @@ class Constraint(Potential):
 
     atoms: Index[ParticleId]
 
+    BONDS: ClassVar[tuple[tuple[int, int], ...]] = ((0, 1),)
+    """The columns of ``atoms`` whose distance is held."""
+
+    @classmethod
+    def entry_class(cls) -> type[Entry]:
+        """How it stands in configurations: a list of terms."""
+        return terms_entry(cls, 1 + max(map(max, cls.BONDS)), cls.BONDS)
+
+    @property
+    def has_known_cost(self) -> bool:
+        """It adds nothing to an evaluation."""
+        return True
+
     def bonds(self) -> tuple[np.ndarray, np.ndarray]:
         """Rows of particles (n, bonds, 2) and distances (n, bonds) in Å; on the host."""
         raise NotImplementedError(f"{type(self).__name__} has no bonds.")
 
 
+@configured("distance_constraint")
 @dataclass
 class DistanceConstraint(Constraint):
-    """|r_j − r_i| = length: atoms (n, 2), length (n,) in Å."""
+    """|r_j − r_i| = r0: atoms (n, 2), r0 (n,) in Å."""
 
-    length: Parameter
+    r0: Parameter = option("distance that is held", unit="angstrom", above=0, example=1.0)
 
     def __post_init__(self) -> None:
         """Refuse what is no table of distances."""
-        _check_table("DistanceConstraint", self.atoms, 2, {"length": self.length})
+        _check_table("DistanceConstraint", self.atoms, 2, {"r0": self.r0})
 
     def bonds(self) -> tuple[np.ndarray, np.ndarray]:
         """One bond a row."""
-        return np.asarray(self.atoms.indices)[:, None, :], np.asarray(self.length)[:, None]
+        return np.asarray(self.atoms.indices)[:, None, :], np.asarray(self.r0)[:, None]
 
 
+@configured("rigid_water")
 @dataclass
 class RigidWater(Constraint):
     """Rigid triangles: atoms (n, 3) in the order O, H, H; oh and hh (n,) in Å.
@@ -54,8 +72,18 @@ class RigidWater(Constraint):
     Both hydrogens must have the same mass.
     """
 
-    oh: Parameter
-    hh: Parameter
+    oh: Parameter = option("distance of O and H", unit="angstrom", above=0, example=1.0)
+    hh: Parameter = option("distance of H and H", unit="angstrom", above=0, example=1.633)
+
+    BONDS: ClassVar[tuple[tuple[int, int], ...]] = ((0, 1), (0, 2), (1, 2))
+
+    def check_term(self) -> None:
+        """Refuse what is no triangle; ``self`` is one term."""
+        if self.hh >= 2 * self.oh:
+            raise ValueError(
+                f"there is no triangle with oh = {self.oh} Å and hh = {self.hh} Å; "
+                "hh must be below twice oh"
+            )
 
     def __post_init__(self) -> None:
         """Refuse what is no table of triangles."""

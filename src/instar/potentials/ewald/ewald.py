@@ -24,7 +24,7 @@ from jax.sharding import Mesh as Devices
 
 from instar.core.assertion import runtime_assert
 from instar.core.utils.jax import dataclass, field
-from instar.geometry import Cell, System, per_system
+from instar.geometry import AllParticles, Cell
 from instar.geometry.constants import COULOMB_CONSTANT
 from instar.potentials.coulomb import ScreenedCoulomb
 from instar.potentials.evaluation import Evaluation, Request
@@ -34,16 +34,31 @@ from instar.potentials.ewald.settings import Setting, choose, waves_within
 from instar.potentials.ewald.waves import Reciprocal, Waves
 from instar.potentials.excluded import ExcludedCharges
 from instar.potentials.exclusions import Exclusions
-from instar.potentials.pair import column
-from instar.potentials.pair_sum import Term
+from instar.potentials.pair import column, without_charges
+from instar.potentials.pair_sum import PairTerm
 from instar.potentials.potential import Potential, PotentialError
+from instar.potentials.structures import Problem, Structures
 
-__all__ = ["Ewald"]
+__all__ = ["Ewald", "not_periodic"]
 
 _LOG = logging.getLogger("instar")
 
 COARSEST_FOR_FLOAT32 = 1e-5
 """The smallest error (kₑe²/Å²) that can be promised in single precision."""
+
+
+def not_periodic(structures: Structures) -> list[Problem]:
+    """Structures that have charges, but no Ewald sum."""
+    count = len(structures)
+    charged = np.bincount(structures.system, structures.charges != 0, minlength=count) > 0
+    return [
+        Problem(
+            int(number),
+            "there are charges, but no Ewald sum, as it does not repeat along all three axes",
+            "Give it a periodic cell, or use cutoff_coulomb.",
+        )
+        for number in np.flatnonzero(charged & ~structures.periodic.all(axis=1))
+    ]
 
 
 @dataclass
@@ -81,49 +96,62 @@ class Ewald(Potential):
         """The real-space cutoffs (Å)."""
         return self.real_cutoff
 
-    def term(self, system: System) -> Term:
-        """The sum over pairs."""
-        charges = column(system, "charges")
-        formula = ScreenedCoulomb(self.alpha)
-        return Term(formula, self.real_cutoff, strength=charges, system=system.system)
+    @property
+    def has_known_cost(self) -> bool:
+        """Pairs, and waves or a mesh in proportion."""
+        return True
 
-    def apart_from_pairs(self, system: System, request: Request) -> Evaluation:
+    def check(self, structures: Structures) -> list[Problem]:
+        """Charges, in cells that repeat."""
+        return without_charges(structures) + not_periodic(structures)
+
+    def pair_term(self, everyone: AllParticles) -> PairTerm:
+        """The sum over pairs."""
+        charges = column(everyone, "charges")
+        formula = ScreenedCoulomb(self.alpha)
+        return PairTerm(formula, self.real_cutoff, strength=charges, system=everyone.system.indices)
+
+    def apart_from_pairs(self, everyone: AllParticles, request: Request) -> Evaluation:
         """Waves, each charge with itself, and the background."""
-        self._check(system)
-        charges = column(system, "charges")
-        waves = self.reciprocal(system.positions, charges, system)
-        net = per_system(charges, system)
-        volume = jnp.where(system.cell.bounded, system.cell.volume, 1)
+        self._check(everyone)
+        charges = column(everyone, "charges")
+        waves = self.reciprocal(everyone.positions, charges, everyone)
+        net = everyone.system.sum_over(charges).data
+        volume = jnp.where(everyone.cell.bounded, everyone.cell.volume, 1)
         background = -COULOMB_CONSTANT * math.pi / (2 * volume * self.alpha**2)  # per e²
-        own = -COULOMB_CONSTANT / math.sqrt(math.pi) * self.alpha
-        each = charges * (own[system.system] * charges + (background * net)[system.system])
+        cloud = -COULOMB_CONSTANT / math.sqrt(math.pi) * self.alpha
+        own, others = everyone.systems.set_data((cloud, background * net))[everyone.system]
+        each = charges * (own * charges + others)
         spread = (background * net**2)[:, None, None] * jnp.eye(3, dtype=net.dtype)[None]
+        energies = everyone.system.sum_over(each).data
         result = Evaluation(
-            energy=waves.energy + per_system(each, system) if request.energy else None,
+            energy=waves.energy + energies if request.energy else None,
             forces=waves.forces if request.forces else None,
             virial=waves.virial + spread if request.virial else None,
             particle_energies=waves.potential / 2 + each if request.per_particle else None,
         )
         if self.excluded is not None:
-            between = self._between(self.excluded, system, charges)
-            result = result + between.apart_from_pairs(system, request)
+            between = self._between(self.excluded, everyone, charges)
+            result = result + between.apart_from_pairs(everyone, request)
         return result
 
-    def _between(self, excluded: Exclusions, system: System, charges: Array) -> ExcludedCharges:
+    def _between(
+        self, excluded: Exclusions, everyone: AllParticles, charges: Array
+    ) -> ExcludedCharges:
         """The excluded pairs as terms: waves act between them, too."""
-        first, second = excluded.rows(system)
+        first, second = excluded.rows(everyone)
         product = COULOMB_CONSTANT * charges[first] * charges[second]
         zero = jnp.zeros_like(product)
-        alpha = self.alpha[system.system[first]]
+        alpha = everyone.systems.set_data(self.alpha)[everyone.system[first]]
         endless = jnp.full_like(product, jnp.inf)
         return ExcludedCharges(
             excluded.pairs, product, excluded.coulomb_factor, alpha, zero, zero, endless
         )
 
-    def reciprocal(self, positions: Array, charges: Array, system: System) -> Reciprocal:
+    def reciprocal(self, positions: Array, charges: Array, everyone: AllParticles) -> Reciprocal:
         """What waves and meshes say."""
-        positions = jnp.where(system.there[:, None], positions, 0)
-        count, systems = positions.shape[0], system.count
+        positions = jnp.where(everyone.there[:, None], positions, 0)
+        count, systems = positions.shape[0], everyone.count
         dtype = positions.dtype
         total = Reciprocal(
             jnp.zeros(systems, dtype),
@@ -133,53 +161,51 @@ class Ewald(Potential):
         )
         for part in (self.waves, *self.meshes):
             if part is not None:
-                found = part.reciprocal(positions, charges, system.cell, self.alpha)
+                found = part.reciprocal(positions, charges, everyone.cell, self.alpha)
                 total = Reciprocal(*(a + b for a, b in zip(total, found, strict=True)))
         return total
 
     # Checks -------------------------------------------------------------------------------
 
-    def _check(self, system: System) -> None:
+    def _check(self, everyone: AllParticles) -> None:
         systems = self.alpha.shape[0]
-        if systems != system.count:
+        if systems != everyone.count:
             raise PotentialError(
-                f"An Ewald sum made for {systems} systems can't serve {system.count}."
+                f"An Ewald sum made for {systems} systems can't serve {everyone.count}."
             )
-        coarse = system.positions.dtype == jnp.float32
+        coarse = everyone.positions.dtype == jnp.float32
         if coarse and self.accuracy is not None and self.accuracy < COARSEST_FOR_FLOAT32:
             raise PotentialError(
                 f"Single precision can't keep forces accurate to {self.accuracy:g} kₑe²/Å².\n"
                 f"Ask for {COARSEST_FOR_FLOAT32:g} at best, or compute in float64."
             )
-        charges = column(system, "charges")
-        charged = system.there & (charges != 0)
+        charges = column(everyone, "charges")
+        charged = everyone.there & (charges != 0)
         home = _resized(self.home, charges.shape[0])
-        strange = charged & (home != system.system)
+        strange = charged & (home != everyone.system.indices)
         runtime_assert(
             ~jnp.any(strange),
             "The Ewald sum was not made for particle {particle} with a charge in its system.\n"
             "Make a new one for these particles.",
             fmt_args={"particle": jnp.argmax(strange)},
         )
-        occupied = jnp.zeros(system.count, bool).at[system.system].max(charged)
-        open_ = occupied & ~(system.cell.periodic.all(axis=1) & system.cell.bounded)
+        occupied = everyone.system.apply_mask(charged).counts.data > 0
+        open_ = occupied & ~(everyone.cell.periodic.all(axis=1) & everyone.cell.bounded)
         runtime_assert(
             ~jnp.any(open_),
             "System {system} has charges, but does not repeat along all axes: no Ewald sum.",
             fmt_args={"system": jnp.argmax(open_)},
         )
         if self.accuracy is not None:
-            self._check_accuracy(system, charges, charged, self.accuracy)
+            self._check_accuracy(everyone, charges, charged, self.accuracy)
 
     def _check_accuracy(
-        self, system: System, charges: Array, charged: Array, accuracy: float
+        self, everyone: AllParticles, charges: Array, charged: Array, accuracy: float
     ) -> None:
-        cell = jax.lax.stop_gradient(system.cell)
-        content = Content(
-            per_system(charged.astype(charges.dtype), system),
-            per_system(jax.lax.stop_gradient(charges) ** 2, system),
-            jnp.where(cell.bounded, cell.volume, 1),
-        )
+        cell = jax.lax.stop_gradient(everyone.cell)
+        each = (charged.astype(charges.dtype), jax.lax.stop_gradient(charges) ** 2)
+        volume = jnp.where(cell.bounded, cell.volume, 1)
+        content = Content(*everyone.system.sum_over(each).data, volume)
         error = jax.lax.stop_gradient(self).error(content, cell)
         bad = ~(error <= accuracy)
         worst = jnp.argmax(jnp.where(bad, error, 0))

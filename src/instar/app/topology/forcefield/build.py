@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from ase import Atoms
 
+from instar.app.config.units import quantity
 from instar.app.topology.base import Entries, Place, Topology
 from instar.app.topology.forcefield.links import find_links
 from instar.app.topology.forcefield.options import ForceFieldOptions
@@ -22,7 +23,6 @@ from instar.app.topology.forcefield.pdb import PdbFile, read_pdb
 from instar.app.topology.forcefield.templates import Match, matched
 from instar.app.topology.forcefield.torsions import Graph, improper, proper
 from instar.app.topology.forcefield.xml import ForceField, read_files
-from instar.app.units import quantity
 
 __all__ = ["read_force_field"]
 

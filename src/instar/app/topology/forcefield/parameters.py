@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any
 from xml.etree.ElementTree import Element
 
+from instar.app.config.units import UNITS
 from instar.app.topology.base import Place, with_sigma
 from instar.app.topology.forcefield.xml import ForceField, shown, value
-from instar.app.units import UNITS
 
 __all__ = ["Definition", "Nonbonded", "Parameters", "Torsion", "read_parameters"]
 

@@ -6,12 +6,12 @@ import re
 from pathlib import Path
 from typing import Any
 
+from instar.app.config.units import quantity
 from instar.app.topology.base import Entries, Topology, TopologyError, with_sigma
 from instar.app.topology.lammps.atoms import Names, Structure, numbered, read_atoms, style_of
 from instar.app.topology.lammps.file import DataFile, Line, Section, number, read, whole
 from instar.app.topology.lammps.options import DataOptions, Scales, scales, special_factors
 from instar.app.topology.lammps.styles import STYLES, Term, UnclearError
-from instar.app.units import quantity
 
 __all__ = ["read_data"]
 

@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from instar.app.config.units import UNITS
 from instar.app.topology.base import TopologyError
-from instar.app.units import UNITS
 
 __all__ = ["DataOptions", "Scales", "scales", "special_factors"]
 

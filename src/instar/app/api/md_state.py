@@ -1,0 +1,158 @@
+"""`md_state`: structures as a state of molecular dynamics."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from ase import Atoms
+
+from instar.app.ase.structures import StructureError, structures_of
+from instar.app.config.potentials import Recipe, recipe_of, require
+from instar.app.evaluation.point import tabled
+from instar.app.evaluation.within_budget import fits_any_structure
+from instar.dynamics.md import State, draw_velocities, start
+from instar.potentials import Potential
+
+__all__ = ["fixed_atoms", "md_blocks", "md_state", "state_of"]
+
+
+def md_state(
+    structures: Atoms | Sequence[Atoms],
+    potential: Any,
+    *,
+    temperature: Any = None,
+    seed: int = 0,
+    skin: Any = 1.0,
+    precision: str = "float64",
+    **options: Any,
+) -> State:
+    """ASE structures, one system each, ready for `instar.dynamics.md`; call under `enable_x64`.
+
+    ``potential`` is as for `instar.single_point`. Velocities are drawn at ``temperature`` (K, one
+    for all structures or one each) from the seed; left out, they are those of the structures.
+    Masses are those of the structures, atoms under an ASE constraint `FixAtoms` are fixed (other
+    constraints of ASE are refused). ``options`` go to `instar.dynamics.md.start`.
+    """
+    given = [structures] if isinstance(structures, Atoms) else list(structures)
+    return state_of(given, recipe_of(potential), temperature, seed, skin, precision, options)
+
+
+def md_blocks(
+    structures: Sequence[Atoms],
+    potential: Any,
+    *,
+    atoms: int = 4000,
+    temperature: Any = None,
+    seed: int = 0,
+    skin: Any = 1.0,
+    precision: str = "float64",
+    **options: Any,
+) -> list[State]:
+    """Many structures as states of a few systems each, for `md.simulate_blocks`.
+
+    As `md_state`, with about as many ``atoms`` in a block; structures stay in their order, and
+    each draws the random numbers of its place. Blocks have the same number of rows, so that they
+    share a compiled program; not where a potential excludes pairs, or bonds differ in number.
+    """
+    given, recipe = list(structures), recipe_of(potential)
+    if not fits_any_structure(recipe):
+        raise ValueError(
+            "The potential is one object that does not say that it is the same for any structures "
+            "(Potential.is_general), so it can't be used for blocks of them.\nGive it as a "
+            "configuration, or as an object that says so."
+        )
+    require(recipe.tried(structures_of(given, recipe.charges))[1])
+    blocks = _cut([len(one) for one in given], atoms)
+    rows = max((sum(len(given[n]) for n in block) for block in blocks), default=0)
+    hot = None if temperature is None else np.broadcast_to(temperature, len(given))
+    return [
+        state_of(
+            [given[n] for n in block],
+            recipe.among(block),
+            None if hot is None else hot[list(block)],
+            seed,
+            skin,
+            precision,
+            {"streams": np.array(block), **options},
+            rows,
+        )
+        for block in blocks
+    ]
+
+
+def _cut(sizes: Sequence[int], atoms: int) -> list[range]:
+    """Ranges of structures, as equal in number as can be, of about as many atoms."""
+    count = len(sizes)
+    wanted = max(1, round(sum(sizes) / atoms))
+    even = [n for n in range(wanted, min(2 * wanted, count) + 1) if count % n == 0]
+    blocks = even[0] if even else min(wanted, count)
+    bounds = np.linspace(0, count, blocks + 1).round().astype(int).tolist() if count else [0]
+    return [range(a, b) for a, b in itertools.pairwise(bounds)]
+
+
+def state_of(
+    given: list[Atoms],
+    recipe: Recipe,
+    temperature: Any,
+    seed: int,
+    skin: Any,
+    precision: str,
+    options: dict[str, Any],
+    rows: int | None = None,
+    potential: Potential | None = None,
+) -> State:
+    """As `md_state`, from a potential that is validated, or made, already; in that many rows.
+
+    A temperature may be None for some of the structures: they keep their velocities.
+    """
+    if precision == "float64" and not jax.config.read("jax_enable_x64"):
+        raise ValueError("Double precision must be on: with jax.enable_x64(True): ...")
+    point = tabled(given, recipe, precision, rows=rows, potential=potential)
+    free = len(point.particles) - sum(map(len, given))
+    fixed = np.concatenate([fixed_atoms(number, atoms) for number, atoms in enumerate(given)])
+    fixed = np.pad(fixed, (0, free))
+    masses = np.concatenate([*(atoms.get_masses() for atoms in given), np.ones(free)])
+    momenta = np.concatenate([*(atoms.get_momenta() for atoms in given), np.zeros((free, 3))])
+    velocities = momenta / np.where(masses > 0, masses, 1)[:, None]
+    state = start(
+        point.particles,
+        point.systems,
+        point.potential,
+        masses,
+        velocities=velocities,
+        fixed=fixed,
+        skin=skin,
+        **options,
+    )
+    if temperature is None:
+        return state
+    key = jax.random.fold_in(jax.random.key(seed), 2**32 - 1)
+    own = np.array([t is None for t in np.ravel(np.asarray(temperature, object))])
+    if not own.any():
+        return draw_velocities(key, state, temperature)
+    drawn = draw_velocities(key, state, [0.0 if t is None else t for t in temperature])
+    own = state.systems.set_data(jnp.asarray(own))[state.particles.data.system][:, None]
+    kept = jnp.where(own, state.particles.data.velocities, drawn.particles.data.velocities)
+    return drawn.with_particles(velocities=kept)
+
+
+def fixed_atoms(number: int, atoms: Atoms) -> np.ndarray:
+    """Which atoms never move; other constraints of ASE are refused."""
+    fixed = np.zeros(len(atoms), bool)
+    if not atoms.constraints:
+        return fixed
+    from ase.constraints import FixAtoms  # takes a while to import
+
+    for constraint in atoms.constraints:
+        if not isinstance(constraint, FixAtoms):
+            raise StructureError(
+                f"Structure {number} has a constraint {type(constraint).__name__}; FixAtoms is "
+                "the one known.\nDistances are held by distance_constraint in the potential."
+            )
+        fixed[constraint.index] = True
+    return fixed

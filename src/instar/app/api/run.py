@@ -1,0 +1,107 @@
+"""`run` and `resume`: a configuration becomes a folder with what was found."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import jax
+
+from instar.app.config import Loaded, load
+from instar.app.results.run import Run
+from instar.app.results.summary import summarised
+from instar.app.run.directory import RunDirectory, RunDirectoryError
+from instar.app.run.planning import planned
+from instar.app.run.progress import Progress, Silent
+from instar.app.run.provenance import provenance
+from instar.app.run.work import StoppedError, Work
+from instar.memory import HighWater, Plan, find_budget, show
+
+__all__ = ["StoppedError", "resume", "run"]
+
+
+def run(
+    config: str | Path | Mapping[str, Any],
+    out: str | Path | None = None,
+    *,
+    changes: Sequence[str] = (),
+    progress: Progress | None = None,
+    report: bool = True,
+) -> Run:
+    """Do what a configuration says, in a new folder; gives what was found.
+
+    ``out`` is the folder, in place of ``output.directory``. A run that is stopped, by a signal or
+    by a failure, goes on with `resume`. At its end a ``report`` is written.
+    """
+    loaded = load(config, changes)
+    place = out or loaded.config.output.directory
+    if place is None:
+        raise RunDirectoryError("Say where the run is to live: --out DIR, or output.directory.")
+    RunDirectory(Path(place)).check_free()
+    with jax.enable_x64(loaded.config.precision == "float64"):
+        high_water = HighWater()
+        plan, job = planned(loaded, high_water)
+        about = {"provenance.json": provenance(loaded), "plan.json": plan.to_json()}
+        directory = RunDirectory.create(Path(place), loaded, about)
+        with directory.locked(), _told(directory, loaded, progress) as (say, shown):
+            say(_headline(loaded, plan))
+            work = Work(directory, loaded, plan, high_water, say, shown, ready=job)
+            del job  # its state is the run's from now on
+            work.go()
+            return _finished(directory, loaded, report)
+
+
+def resume(out: str | Path, *, progress: Progress | None = None, report: bool = True) -> Run:
+    """Go on with a run from its last checkpoint, to the number of steps that was asked for."""
+    directory = RunDirectory.open(Path(out))
+    with directory.locked():
+        loaded = load(directory.config, structures=directory.structures())
+        with (
+            jax.enable_x64(loaded.config.precision == "float64"),
+            _told(directory, loaded, progress) as (say, shown),
+        ):
+            budget = find_budget(loaded.config.memory.budget)
+            plan = dataclasses.replace(directory.plan(), budget=budget)
+            work = Work(directory, loaded, plan, HighWater(), say, shown)
+            work.take_up()
+            work.go()
+            return _finished(directory, loaded, report)
+
+
+def _headline(loaded: Loaded, plan: Plan) -> str:
+    atoms = sum(map(len, loaded.structures))
+    batches = "1 batch" if len(plan.batches) == 1 else f"{len(plan.batches)} batches"
+    return (
+        f"{len(loaded.structures)} systems, {atoms} atoms in {batches}; planned memory "
+        f"{show(plan.predicted_peak)} of {show(plan.limit)} ({plan.budget.source})."
+    )
+
+
+def _finished(directory: RunDirectory, loaded: Loaded, report: bool) -> Run:
+    directory.write_json("summary.json", summarised(directory.trajectory, loaded))
+    if report:
+        from instar.app.report import write_report  # what it draws with takes time to import
+
+        write_report(directory, loaded)
+    return Run(directory)
+
+
+@contextlib.contextmanager
+def _told(
+    directory: RunDirectory, loaded: Loaded, progress: Progress | None
+) -> Iterator[tuple[Callable[[str], None], Progress]]:
+    """What tells of things that happen, in the log and to whoever looks."""
+    shown = progress or Silent()
+    shown.pace = loaded.config.method.pace
+    with open(directory.log, "a", encoding="utf-8") as file, shown:
+
+        def say(text: str) -> None:
+            file.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {text}\n")
+            file.flush()
+            shown.say(text)
+
+        yield say, shown

@@ -1,0 +1,60 @@
+"""`single_point`: energies, forces and stresses of many structures at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import numpy as np
+from ase import Atoms
+
+from instar.app.ase.structures import StructureError
+from instar.app.config.potentials import recipe_of
+from instar.app.evaluation.point import check_precision, tabled
+from instar.app.evaluation.within_budget import computed_within
+from instar.memory import find_budget
+
+__all__ = ["SinglePoint", "single_point"]
+
+
+@dataclass(frozen=True)
+class SinglePoint:
+    """Results for a list of structures, in its order."""
+
+    energies: np.ndarray
+    """(structures,), eV."""
+    forces: list[np.ndarray]
+    """One array (atoms, 3) for each structure, eV/Å."""
+    stresses: np.ndarray
+    """(structures, 3, 3), eV/Å³, in the sign of ASE; zero where a structure has no volume."""
+
+
+def single_point(
+    structures: Any,
+    potential: Any,
+    precision: str = "float64",
+    budget: str | int | float | None = None,
+) -> SinglePoint:
+    """Energies, forces and stresses of structures of any mix of sizes and cells.
+
+    ``potential`` is an object of `instar.potentials`, or the mapping (or list of mappings) that
+    stands in configuration files. Structures are computed as one program where they fit into
+    ``budget`` ("8 GiB", "60 %", or None for all memory that is left), else as several.
+    """
+    if not isinstance(structures, Iterable):
+        raise StructureError(f"Structures are ase.Atoms or a list of them, not {structures!r}.")
+    structures = [structures] if isinstance(structures, Atoms) else list(structures)
+    recipe = recipe_of(potential)
+    found_budget = find_budget(budget)
+    check_precision(precision)
+    if all(isinstance(atoms, Atoms) and len(atoms) == 0 for atoms in structures):
+        count = len(structures)
+        return SinglePoint(np.zeros(count), [np.zeros((0, 3))] * count, np.zeros((count, 3, 3)))
+    with jax.enable_x64(precision == "float64"):
+        point = tabled(structures, recipe, precision)
+        found = computed_within(structures, recipe, precision, found_budget, point)
+    ends = np.cumsum([len(atoms) for atoms in structures])[:-1]
+    forces = [f.copy() for f in np.split(np.asarray(found.forces), ends)]
+    return SinglePoint(np.array(found.energies), forces, np.array(found.stresses))

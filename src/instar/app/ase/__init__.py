@@ -1,0 +1,1 @@
+"""ASE on both sides: its structures as tables, its calculators as potentials."""

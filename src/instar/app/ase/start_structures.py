@@ -1,0 +1,70 @@
+"""Structures as arrays in one file, to the bit: what a run began with."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from ase import Atoms
+
+from instar.app.ase.structures import labels_of
+
+__all__ = ["packed", "unpacked"]
+
+
+def packed(structures: Sequence[Atoms]) -> bytes:
+    """Structures one after the other."""
+    content = {
+        "counts": np.array([len(atoms) for atoms in structures]),
+        "cell": np.array([atoms.cell.array for atoms in structures]).reshape(-1, 3, 3),
+        "pbc": np.array([atoms.pbc for atoms in structures]).reshape(-1, 3),
+        "numbers": np.concatenate([atoms.numbers for atoms in structures]),
+        "positions": np.concatenate([atoms.positions for atoms in structures]),
+        "momenta": np.concatenate([atoms.get_momenta() for atoms in structures]),
+        "masses": np.concatenate([atoms.get_masses() for atoms in structures]),
+        "charges": np.concatenate([atoms.get_initial_charges() for atoms in structures]),
+        "labels": np.concatenate([np.array(labels_of(atoms), str) for atoms in structures]),
+        "fixed": np.concatenate([_fixed(atoms) for atoms in structures]),
+    }
+    buffer = io.BytesIO()
+    np.savez(buffer, allow_pickle=False, **content)
+    return buffer.getvalue()
+
+
+def _fixed(atoms: Atoms) -> np.ndarray:
+    fixed = np.zeros(len(atoms), bool)
+    if atoms.constraints:
+        from ase.constraints import FixAtoms  # takes a while to import
+
+        for constraint in atoms.constraints:
+            if isinstance(constraint, FixAtoms):  # others are refused before a run begins
+                fixed[constraint.index] = True
+    return fixed
+
+
+def unpacked(path: Path) -> tuple[Atoms, ...]:
+    """What `packed` was called with, as far as a run is concerned."""
+    with np.load(path, allow_pickle=False) as file:
+        content = {name: file[name] for name in file.files}
+    found, first = [], 0
+    for number, count in enumerate(content["counts"]):
+        rows = slice(first, first + count)
+        atoms = Atoms(
+            content["numbers"][rows],
+            content["positions"][rows],
+            cell=content["cell"][number],
+            pbc=content["pbc"][number],
+            masses=content["masses"][rows],
+            charges=content["charges"][rows],
+        )
+        atoms.set_array("labels", content["labels"][rows])
+        atoms.set_momenta(content["momenta"][rows])
+        if content["fixed"][rows].any():
+            from ase.constraints import FixAtoms  # takes a while to import
+
+            atoms.set_constraint(FixAtoms(np.flatnonzero(content["fixed"][rows])))
+        found.append(atoms)
+        first += count
+    return tuple(found)

@@ -1,0 +1,156 @@
+"""ASE structures as tables of particles and systems."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from ase import Atoms
+from ase.geometry import wrap_positions
+from jax import Array
+
+from instar.core.data import Index, Table
+from instar.core.typing import Label, ParticleId, SystemId
+from instar.core.utils.jax import dataclass
+from instar.geometry import Cell
+from instar.geometry.cell import CellError
+from instar.potentials.structures import Structures
+
+__all__ = [
+    "Particles",
+    "StructureError",
+    "Systems",
+    "cut_by_atoms",
+    "labels_of",
+    "structures_of",
+    "tables",
+]
+
+
+class StructureError(ValueError):
+    """A structure that can't be computed with."""
+
+
+@dataclass
+class Particles:
+    """Columns of the table of particles."""
+
+    positions: Array
+    system: Index[SystemId]
+    labels: Index[Label]
+    charges: Array
+
+
+@dataclass
+class Systems:
+    """Columns of the table of systems."""
+
+    cell: Cell
+
+
+def labels_of(atoms: Atoms) -> list[str]:
+    """The array ``labels`` of a structure if it has one, else its chemical symbols."""
+    if "labels" in atoms.arrays:
+        return [str(label) for label in atoms.arrays["labels"]]
+    return atoms.get_chemical_symbols()
+
+
+def structures_of(given: Iterable[Any], charges: Mapping[str, float] | None = None) -> Structures:
+    """ASE structures side by side; ``charges`` (e) by label replace those of the structures."""
+    given = list(given)
+    for number, atoms in enumerate(given):
+        _check(number, atoms)
+    labels = [label for atoms in given for label in labels_of(atoms)]
+    known = charges is not None
+    return Structures(
+        np.array([len(atoms) for atoms in given], np.int32),
+        np.concatenate([np.reshape(a.positions, (-1, 3)) for a in given] or [np.zeros((0, 3))]),
+        np.array(labels, str),
+        _charges(given, labels, charges),
+        np.array([a.cell.array for a in given], float).reshape(-1, 3, 3),
+        np.array([a.pbc for a in given], bool).reshape(-1, 3),
+        np.array([known or a.has("initial_charges") for a in given], bool),
+        np.array([a.get_initial_magnetic_moments().any() for a in given], bool),
+    )
+
+
+def cut_by_atoms(sizes: Sequence[int], parts: int) -> list[range]:
+    """At most so many ranges of structures in their order, of about as many atoms each."""
+    atoms = np.cumsum(sizes)
+    goals = atoms[-1] * np.arange(1, parts) / parts
+    cuts = np.clip(np.searchsorted(atoms, goals) + 1, 1, len(sizes) - 1)
+    ends = np.unique([0, *cuts, len(sizes)]).tolist()
+    return [range(first, last) for first, last in itertools.pairwise(ends)]
+
+
+def tables(
+    structures: Structures, dtype: Any, rows: int | None = None
+) -> tuple[Table[ParticleId, Particles], Table[SystemId, Systems]]:
+    """Structures as tables, one system for each; particles in that many rows."""
+    names, codes = np.unique(structures.labels, return_inverse=True)
+    vocabulary = Index.new([Label(name) for name in names.tolist()], label=Label).vocabulary
+    codes = codes.astype(np.int32)
+    count = len(structures)
+    free = 0 if rows is None else rows - len(codes)
+    particles = Particles(
+        positions=jnp.asarray(_positions(structures, dtype, free), dtype),
+        system=Index.integer(
+            np.pad(structures.system, (0, free), constant_values=count), n=count, label=SystemId
+        ),
+        labels=Index(vocabulary, jnp.asarray(np.pad(codes, (0, free)))),
+        charges=jnp.asarray(np.pad(structures.charges, (0, free)), dtype),
+    )
+    cell = _cells(structures, dtype)
+    return Table.arange(particles, label=ParticleId), Table.arange(Systems(cell), label=SystemId)
+
+
+def _check(number: int, atoms: Any) -> None:
+    if not isinstance(atoms, Atoms):
+        raise StructureError(f"Structure {number} is no ase.Atoms, but {type(atoms).__name__}.")
+    if not np.isfinite(atoms.get_initial_charges()).all():
+        raise StructureError(f"Structure {number} has charges that are not finite numbers.")
+    if not np.isfinite(atoms.positions).all():
+        bad = int(np.argmin(np.isfinite(atoms.positions).all(axis=1)))
+        raise StructureError(
+            f"Atom {bad} of structure {number} has the position {atoms.positions[bad].tolist()}."
+        )
+
+
+def _cells(structures: Structures, dtype: Any) -> Cell:
+    try:
+        return Cell.of(structures.vectors.astype(dtype), structures.periodic)
+    except CellError as error:
+        raise StructureError(str(error).replace("(system ", "(structure ")) from error
+
+
+def _charges(
+    structures: list[Atoms], labels: list[str], by_label: Mapping[str, float] | None
+) -> np.ndarray:
+    if by_label is None:
+        return np.concatenate([atoms.get_initial_charges() for atoms in structures] or [[]])
+    for label in labels:
+        if label not in by_label:
+            raise StructureError(
+                f"There is no charge for {label!r}; there are some for {', '.join(by_label)}."
+            )
+    return np.array([by_label[label] for label in labels], float)
+
+
+def _positions(structures: Structures, dtype: Any, free: int) -> np.ndarray:
+    """All positions; brought into their cells where single precision would lose their digits."""
+    parts = np.split(structures.positions, structures.starts[1:])
+    for number, part in enumerate(parts):
+        coarse = np.finfo(dtype).eps * np.abs(part).max(initial=0)
+        if coarse > 1e-6:
+            cell, periodic = structures.vectors[number], structures.periodic[number]
+            parts[number] = wrap_positions(part, cell, periodic)
+            coarse = np.finfo(dtype).eps * np.abs(parts[number]).max(initial=0)
+        if coarse > 1e-3:
+            raise StructureError(
+                f"Structure {number} has atoms so far from the origin that {np.dtype(dtype)} "
+                f"resolves only {coarse:.1g} Å.\nCentre it, or compute in float64."
+            )
+    return np.concatenate([*parts, np.zeros((free, 3))])

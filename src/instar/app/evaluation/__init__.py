@@ -1,0 +1,1 @@
+"""Energies, forces and stresses of structures, within a memory budget."""

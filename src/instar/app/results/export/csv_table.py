@@ -1,0 +1,26 @@
+"""CSV: one table of thermo, for spreadsheets."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+from instar.app.results.export.format import export_format
+from instar.app.results.trajectory import Trajectory
+
+__all__ = ["csv_table"]
+
+
+@export_format("csv")
+def csv_table(trajectory: Trajectory, folder: Path) -> list[Path]:
+    """A row per system and step."""
+    path, thermo = folder / "thermo.csv", trajectory.thermo
+    units = [f"{name} ({unit})" for name, unit in trajectory.units.items()]
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["system", "step", "time (fs)", *units])
+        for system in range(trajectory.systems):
+            for row, (step, time) in enumerate(zip(thermo["step"], thermo["time"], strict=True)):
+                values = [repr(float(thermo[name][row, system])) for name in trajectory.units]
+                writer.writerow([system, int(step), repr(float(time)), *values])
+    return [path]

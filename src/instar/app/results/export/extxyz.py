@@ -1,0 +1,26 @@
+"""Extended XYZ: one file per system."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from instar.app.results.export.format import export_format, path_of
+from instar.app.results.trajectory import Trajectory
+
+__all__ = ["extxyz"]
+
+
+@export_format("extxyz")
+def extxyz(trajectory: Trajectory, folder: Path) -> list[Path]:
+    """All frames of each system, with step and time (fs)."""
+    import ase.io  # takes a while, and few need it
+
+    paths = []
+    for system in range(trajectory.systems):
+        frames = trajectory.history(system)
+        for number, atoms in enumerate(frames):
+            step, time = int(trajectory.steps[number]), float(trajectory.times[number])
+            atoms.info.update(step=step, time=time)
+        paths.append(path_of(folder, trajectory, system, "extxyz"))
+        ase.io.write(paths[-1], frames, format="extxyz")
+    return paths

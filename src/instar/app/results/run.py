@@ -1,0 +1,41 @@
+"""`Run`: what a run found, read from its folder."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+from typing import Any
+
+from instar.app.results.trajectory import Trajectory
+from instar.app.run.directory import RunDirectory
+
+__all__ = ["Run"]
+
+
+class Run:
+    """A run that is done, or has come some way."""
+
+    def __init__(self, directory: RunDirectory | Path | str) -> None:
+        known = isinstance(directory, RunDirectory)
+        self.directory = directory if known else RunDirectory.open(Path(directory))
+
+    @property
+    def path(self) -> Path:
+        """Its folder."""
+        return self.directory.path
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """Averages of the production with standard errors, for each system."""
+        return self.directory.read_json("summary.json") or {}
+
+    @functools.cached_property
+    def trajectory(self) -> Trajectory:
+        """Frames and thermo."""
+        return Trajectory(self.directory.trajectory)
+
+    def export(self, to: str) -> list[Path]:
+        """Write it as "extxyz", "h5md", "csv", …, into a folder of the run; returns the paths."""
+        from instar.app.results.export import export  # which reads runs itself
+
+        return export(self.directory, to)

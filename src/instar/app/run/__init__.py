@@ -1,0 +1,1 @@
+"""A configuration becomes a run: build, plan, advance, record, checkpoint."""

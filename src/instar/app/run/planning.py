@@ -1,0 +1,147 @@
+"""The plan of a run: how many systems at once, what that takes of memory and disk.
+
+All systems are one batch if they fit. If not, they are cut into batches that do, which run one
+after the other, each from its first step to its last.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import NamedTuple
+
+from instar.app.api.md_state import fixed_atoms
+from instar.app.ase.structures import cut_by_atoms
+from instar.app.config import Loaded
+from instar.app.evaluation.point import room_for, tabled
+from instar.app.evaluation.within_budget import estimated_need
+from instar.app.run.build import FIXED, Job, OutgrownError, built
+from instar.app.run.recorder import THERMO
+from instar.memory import (
+    HEADROOM,
+    Batch,
+    Budget,
+    Footprint,
+    HighWater,
+    MemoryPlanError,
+    Plan,
+    Shape,
+    find_budget,
+    show,
+)
+
+__all__ = ["Disk", "cut", "disk_of", "planned", "systems_of"]
+
+
+def planned(loaded: Loaded, high_water: HighWater) -> tuple[Plan, Job]:
+    """Batches that fit into the budget, and the largest of them, ready to run.
+
+    Nothing is computed for what can't fit. What the compiler takes is not counted.
+    """
+    for number, atoms in enumerate(loaded.structures):
+        fixed_atoms(number, atoms)  # what can't be run at all is refused for all batches at once
+    budget = find_budget(loaded.config.memory.budget)
+    limit = budget.usable()
+    if limit <= FIXED:
+        raise MemoryPlanError(
+            f"A run takes {show(FIXED)} at least, and this one may take {show(limit)} "
+            f"({budget.source}, {HEADROOM:.0%} kept free).\nGive it a larger memory.budget."
+        )
+    batches = [range(len(loaded.structures))]
+    while True:
+        largest = max(batches, key=lambda batch: _atoms(loaded, batch))
+        need = _estimate(loaded, largest)
+        if need <= limit:
+            try:
+                with high_water.apart():
+                    job = built(loaded, largest, limit)
+                return _plan(loaded, budget, batches, job.need, largest), job
+            except OutgrownError as outgrown:
+                need = outgrown.need
+        parts = math.ceil((need - FIXED) / (limit - FIXED))
+        batches = _with_cut(loaded, batches, largest, parts, need, budget)
+
+
+def cut(loaded: Loaded, plan: Plan, batch: int, need: int) -> Plan:
+    """The plan with a batch in two: it was found to need more than it may take."""
+    batches = [systems_of(plan, number) for number in range(len(plan.batches))]
+    systems = batches[batch]
+    batches = _with_cut(loaded, batches, systems, 2, need, plan.budget)
+    return _plan(loaded, plan.budget, batches, need, systems)
+
+
+def _with_cut(
+    loaded: Loaded, batches: list[range], systems: range, parts: int, need: int, budget: Budget
+) -> list[range]:
+    """The batches with one of them in at least two parts; a single system can't be cut."""
+    if len(systems) == 1:
+        raise MemoryPlanError(
+            f"System {systems.start} ({_atoms(loaded, systems)} atoms) needs {show(need)}, and a "
+            f"run may take {show(budget.usable())} ({budget.source}, {HEADROOM:.0%} kept free).\n"
+            "Give it a larger memory.budget, a shorter skin, or precision: float32."
+        )
+    sizes = [len(loaded.structures[number]) for number in systems]
+    cuts = cut_by_atoms(sizes, max(2, parts))
+    place = batches.index(systems)
+    own = [range(systems.start + part.start, systems.start + part.stop) for part in cuts]
+    return [*batches[:place], *own, *batches[place + 1 :]]
+
+
+def systems_of(plan: Plan, batch: int) -> range:
+    """The systems of a batch."""
+    items = plan.batches[batch].items
+    return range(int(items[0]), int(items[-1]) + 1)
+
+
+def _plan(loaded: Loaded, budget: Budget, batches: list[range], need: int, of: range) -> Plan:
+    """The plan of these batches, from the need of some systems."""
+    per_atom = max(0, need - FIXED) / max(1, _atoms(loaded, of))
+    sizes = [{"systems": len(batch), "atoms": _atoms(loaded, batch)} for batch in batches]
+    different = list({tuple(size.values()): size for size in sizes}.values())
+    footprint = Footprint(float(FIXED), {"atoms": per_atom}, "the compiler")
+    shapes = tuple(Shape(size, int(footprint.bytes(size))) for size in different)
+    numbered = tuple(
+        Batch(batch, different.index(size)) for batch, size in zip(batches, sizes, strict=True)
+    )
+    return Plan(budget, HEADROOM, shapes, numbered, footprint)
+
+
+def _atoms(loaded: Loaded, systems: range) -> int:
+    return sum(len(loaded.structures[number]) for number in systems)
+
+
+def _estimate(loaded: Loaded, systems: range) -> int:
+    """Bytes that these systems take at least: to see what can't fit without trying.
+
+    A quarter of what an evaluation takes, about: no more than a state of any method.
+    """
+    some = [loaded.structures[number] for number in systems]
+    potential = loaded.potential_of(systems)
+    point = tabled(some, loaded.recipe, loaded.config.precision, potential=potential)
+    room = room_for(point, loaded.config.method.skin)
+    if room is not None:
+        asked = loaded.config.memory.neighbors or 0
+        room = dataclasses.replace(room, neighbors=max(room.neighbors, asked))
+    return estimated_need(point, room) // 4
+
+
+class Disk(NamedTuple):
+    """Bytes that a run writes, about: floating-point numbers are hardly compressed."""
+
+    frames: int
+    trajectory: int
+    thermo: int
+
+    def __str__(self) -> str:
+        return f"{self.frames} frames: {show(self.trajectory)}; thermo: {show(self.thermo)}"
+
+
+def disk_of(loaded: Loaded) -> Disk:
+    """What the frames and the table of thermo will take."""
+    steps, output = loaded.config.run, loaded.config.output
+    frames = steps.steps // output.trajectory_every if output.trajectory_every else 0
+    rows = (steps.equilibration + steps.steps) // output.thermo_every
+    systems = len(loaded.structures)
+    atoms = _atoms(loaded, range(systems))
+    frame = 12 * atoms * (2 if output.velocities else 1) + 72 * systems
+    return Disk(frames, frames * frame, rows * (16 + 8 * len(THERMO) * systems))

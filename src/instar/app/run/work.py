@@ -1,0 +1,341 @@
+"""`Work`: the one host loop. Advance a chunk, record, checkpoint, show; batch after batch."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import hashlib
+import json
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import jax
+import numpy as np
+
+from instar.app.config import Loaded
+from instar.app.run.build import Job, OutgrownError, built, bytes_of, need_of_chunk, placed
+from instar.app.run.columns import appending, recording_of
+from instar.app.run.directory import RunDirectory, RunDirectoryError
+from instar.app.run.planning import cut, systems_of
+from instar.app.run.progress import Progress
+from instar.app.run.snapshot import arrays_of, restored, sizes_of
+from instar.core.propagator import Repair, advance
+from instar.dynamics import md
+from instar.memory import HighWater, Plan, show
+from instar.storage import (
+    Background,
+    Checkpoint,
+    Recording,
+    newest_checkpoint,
+    write_checkpoint,
+)
+
+__all__ = ["StoppedError", "Work"]
+
+type Sizes = Mapping[str, int]
+
+_CHUNK_SECONDS = 0.5
+"""About how long the host waits for a chunk: so often it looks at the clock and at signals."""
+
+
+class StoppedError(RuntimeError):
+    """A run was asked to stop; it can be resumed."""
+
+
+@dataclasses.dataclass
+class _Memory:
+    """What a run has taken beyond what the process held before it."""
+
+    high_water: HighWater
+    planned: int
+    state: int = 0
+
+    @property
+    def taken(self) -> int:
+        """Bytes at most so far, the state included; programs and their compiler are not."""
+        return self.state + (self.high_water.growth() or 0)
+
+
+class Work:
+    """A run that is going on: its batch, its state, its recording, its clock."""
+
+    def __init__(
+        self,
+        directory: RunDirectory,
+        loaded: Loaded,
+        plan: Plan,
+        high_water: HighWater,
+        say: Callable[[str], None],
+        progress: Progress,
+        ready: Job | None = None,
+    ) -> None:
+        self.directory, self.loaded, self.plan = directory, loaded, plan
+        self.ready, self.limit = ready, plan.limit
+        self.say, self.progress = say, progress
+        self.memory = _Memory(high_water, plan.predicted_peak)
+        self.batch, self.segments, self.segments_before = 0, 0, 0
+        self.job: Job | None = None
+        self.state: Any = None
+        self.checkpoints, self.chunk = 0, 1
+        self.exploded: set[int] = set()
+        self.prepared: set[str] = set()
+        self.growth: list[str] = []
+        self.stop = threading.Event()
+
+    # Where the run is ------------------------------------------------------------------------
+
+    @property
+    def made(self) -> int:
+        """Steps of all batches that are made."""
+        return self.batch * self.last + (0 if self.state is None else int(self.state.step))
+
+    @property
+    def last(self) -> int:
+        """Steps of each batch."""
+        return self.loaded.config.run.equilibration + self.loaded.config.run.steps
+
+    @property
+    def total(self) -> int:
+        """Steps of all batches."""
+        return self.last * len(self.plan.batches)
+
+    def take_up(self) -> None:
+        """Go on from the newest checkpoint that is whole; from the beginning if there is none."""
+        if not any(self.directory.checkpoints.glob("*.checkpoint")):
+            self.say("There is no checkpoint yet: the run begins anew.")
+            return
+        found, problems = newest_checkpoint(self.directory.checkpoints)
+        for problem in problems:
+            self.say(f"{problem} The one before is taken.")
+        meta = found.meta
+        if meta["configuration"] != _digest(self.loaded):
+            raise RunDirectoryError(
+                f"The checkpoints in {self.directory.path} are those of another configuration."
+            )
+        starts = [systems_of(self.plan, number).start for number in range(len(self.plan.batches))]
+        if meta["systems"][0] not in starts:
+            raise RunDirectoryError(
+                f"The checkpoints in {self.directory.path} do not belong to its plan.json."
+            )
+        self.batch, self.checkpoints = starts.index(meta["systems"][0]), meta["number"]
+        self.segments_before = self.segments = meta["segments_before"]
+        if range(*meta["systems"]) == systems_of(self.plan, self.batch):
+            self.segments = meta["segments"]
+            if meta["step"] == self.last:
+                self.batch, self.segments_before = self.batch + 1, self.segments
+            else:
+                self._restore(found)
+        self.say(f"Going on from step {self.made} of {self.total}.")
+
+    def _restore(self, found: Checkpoint) -> None:
+        """The state of a checkpoint; what has come so far is not stopped by its memory."""
+        job = self._begin_batch(None)
+        notes = self.state.observed
+        state = restored(self.state, found.arrays, found.meta["sizes"])
+        self.state = placed(dataclasses.replace(state, observed=notes))
+        with self.memory.high_water.apart():
+            need = need_of_chunk(job, self.state)
+        if need > self.limit:
+            self.say(f"The run needs {show(need)}, more than the {show(self.limit)} it may take.")
+        self.limit = max(self.limit, need)
+        self.memory.planned = max(self.memory.planned, need)
+
+    def _begin_batch(self, limit: int | None) -> Job:
+        """The batch, at its first step."""
+        systems = systems_of(self.plan, self.batch)
+        job, self.ready = self.ready, None
+        if job is None or job.systems != systems:
+            with self.memory.high_water.apart():
+                job = built(self.loaded, systems, limit)
+        self.job, self.state = dataclasses.replace(job, state=None), job.state
+        self.chunk, self.exploded, self.prepared = 1, set(), {job.phase_at(0).name}
+        self.memory.state = bytes_of(job.state) if jax.default_backend() == "cpu" else 0
+        if limit is not None:
+            self._check_need(job.need)
+            grown = sizes_of(job.state) or {}
+            self._say_what_grew("before the first step", job.sizes or {}, grown)
+        return self.job
+
+    # The loop ----------------------------------------------------------------------------------
+
+    def go(self) -> None:
+        """To the last step of the last batch, or until it is told to stop."""
+        begin, first = time.monotonic(), self.made
+        with Background() as background, _signals(self.stop):
+            while self.batch < len(self.plan.batches) and not self.stop.is_set():
+                try:
+                    if self.state is None:
+                        self._begin_batch(self.limit)
+                    self._run_batch(background)
+                except OutgrownError as outgrown:
+                    self._cut(outgrown.need)
+        self._note_timing(first, time.monotonic() - begin)
+        if self.made < self.total:
+            raise StoppedError(
+                f"Stopped at step {self.made} of {self.total}.\n"
+                f"Go on with: instar resume {self.directory.path}"
+            )
+
+    def _run_batch(self, background: Background) -> None:
+        assert self.job is not None
+        recording = recording_of(
+            self.directory.trajectory, self.loaded, self.segments, self.job.systems
+        )
+        try:
+            self._record_batch(self.job, recording, background)
+        except OutgrownError:
+            background.wait()
+            recording.abandon()
+            raise
+        if int(self.state.step) == self.last:
+            self.batch, self.segments_before = self.batch + 1, self.segments
+            self._let_go()
+
+    def _let_go(self) -> None:
+        """Of the state, which was not counted when it was made."""
+        with self.memory.high_water.apart():
+            self.state, self.job = None, None
+
+    def _record_batch(self, job: Job, recording: Recording, background: Background) -> None:
+        pause = self.loaded.config.output.checkpoint_every
+        due = time.monotonic() + pause
+        while int(self.state.step) < self.last and not self.stop.is_set():
+            thermo, frames = self._advance_a_chunk(job)
+            background.do(appending(recording, thermo, frames, self.loaded))
+            if time.monotonic() >= due:
+                self._checkpoint(background, recording)
+                due = time.monotonic() + pause
+        self._checkpoint(background, recording)
+
+    def _advance_a_chunk(self, job: Job) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+        step = int(self.state.step)
+        phase = job.phase_at(step)
+        count = min(self.chunk, job.longest_chunk, phase.last - step)
+        begin, sizes = time.monotonic(), sizes_of(self.state) or {}
+        if phase.name not in self.prepared:
+            self._prepare(job, self.state)
+            self.prepared.add(phase.name)
+
+        def repaired(repair: Repair) -> None:
+            self._say_what_grew(f"at step {repair.step}", sizes, sizes_of(repair.state) or {})
+            sizes.update(sizes_of(repair.state) or {})
+            self._prepare(job, repair.state)
+
+        state = advance(phase.step, job.key, self.state, count, start=step, on_repair=repaired)
+        thermo, frames = state.observed.read()
+        self.memory.high_water.give_back_beyond(self.memory.planned - self.memory.state)
+        took = time.monotonic() - begin
+        self.state = dataclasses.replace(state, observed=state.observed.erased())
+        self.chunk = int(np.clip(count * _CHUNK_SECONDS / max(took, 1e-3), 1, 4 * self.chunk))
+        self._look_for_explosions(job.systems.start)
+        self.progress.update(
+            self.made, self.total, self._named(phase.name), thermo, self._memory_line()
+        )
+        return thermo, frames
+
+    def _named(self, phase: str) -> str:
+        batches = len(self.plan.batches)
+        return phase if batches == 1 else f"{phase}, batch {self.batch + 1} of {batches}"
+
+    # Memory ------------------------------------------------------------------------------------
+
+    def _memory_line(self) -> str:
+        taken, planned = show(self.memory.taken), show(self.memory.planned)
+        return f"{taken}, planned {planned}, allowed {show(self.limit)}"
+
+    def _prepare(self, job: Job, state: md.State) -> None:
+        """Compile what comes next, and see that it fits."""
+        with self.memory.high_water.apart():
+            self._check_need(need_of_chunk(job, state))
+
+    def _check_need(self, need: int) -> None:
+        if need > self.limit:
+            raise OutgrownError(need)
+        self.memory.planned = max(self.memory.planned, need)
+
+    def _cut(self, need: int) -> None:
+        """Begin the batch anew as two: together they no longer fit."""
+        self.plan = cut(self.loaded, self.plan, self.batch, need)
+        self.directory.write_json("plan.json", self.plan.to_json())
+        self.segments = self.segments_before
+        self._let_go()
+        self.say(
+            f"Batch {self.batch + 1} would need {show(need)} of {show(self.limit)}: it is cut in "
+            "two, and begun anew."
+        )
+
+    def _say_what_grew(self, when: str, before: Sizes, after: Sizes) -> None:
+        grown = [f"{n} {before[n]} → {after[n]}" for n in before if before[n] != after[n]]
+        if grown:
+            self.growth.append(f"{when}: {', '.join(grown)}")
+            self.progress.grown += 1
+            self.say(f"Buffers have grown {self.growth[-1]}. The result is not changed by that.")
+
+    # What is kept ------------------------------------------------------------------------------
+
+    def _note_timing(self, first: int, seconds: float) -> None:
+        session = {
+            "first": first,
+            "last": self.made,
+            "seconds": seconds,
+            "peak": self.memory.taken,
+            "planned": self.memory.planned,
+            "growth": self.growth,
+        }
+        known = self.directory.read_json("timing.json") or []
+        self.directory.write_json("timing.json", [*known, session])
+
+    def _look_for_explosions(self, first: int) -> None:
+        if int(np.sum(self.state.systems.data.frozen)) > len(self.exploded):
+            found = md.explosions(self.state)
+            for explosion in found:
+                if explosion.system not in self.exploded:
+                    self.say(str(explosion._replace(system=first + explosion.system)))
+            self.exploded = {explosion.system for explosion in found}
+
+    def _checkpoint(self, background: Background, recording: Recording) -> None:
+        """All that was noted so far is on disk, then the state that comes after it."""
+        assert self.job is not None
+        background.do(recording.commit)
+        background.wait()
+        self.checkpoints, self.segments = self.checkpoints + 1, recording.segments
+        systems = self.job.systems
+        meta = {
+            "configuration": _digest(self.loaded),
+            "number": self.checkpoints,
+            "systems": [systems.start, systems.stop],
+            "sizes": sizes_of(self.state),
+            "segments": self.segments,
+            "segments_before": self.segments_before,
+            "step": int(self.state.step),
+        }
+        write_checkpoint(self.directory.checkpoints, self.checkpoints, arrays_of(self.state), meta)
+
+
+def _digest(loaded: Loaded) -> str:
+    """What a checkpoint must have been made for."""
+    text = json.dumps({**loaded.data, "output": None, "memory": None}, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@contextlib.contextmanager
+def _signals(stop: threading.Event) -> Iterator[None]:
+    """SIGINT and SIGTERM end the run after its chunk; a second one ends it at once."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def asked(number: int, frame: Any) -> None:
+        if stop.is_set():
+            raise KeyboardInterrupt
+        stop.set()
+
+    before = {n: signal.signal(n, asked) for n in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

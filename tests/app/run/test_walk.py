@@ -1,0 +1,54 @@
+"""One walk through a run: what is read, made and traced, is so once."""
+
+import collections
+import sys
+
+import pytest
+from app.runs import configuration, written
+
+from instar.app.cli.main import main
+from instar.app.config import load, potentials
+from instar.app.run.build import _methods
+from instar.dynamics.md import Step
+
+pytestmark = pytest.mark.usefixtures("quickly_compiled")
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    """How often functions are called, by the name given to each."""
+    found = collections.Counter()
+
+    def count(owner, name, what):
+        function = getattr(owner, name)
+
+        def wrapper(*args, **options):
+            found[what] += 1
+            return function(*args, **options)
+
+        monkeypatch.setattr(owner, name, wrapper)
+
+    count(sys.modules[load.__module__], "read_yaml", "read")
+    count(potentials, "_summed", "potential made")
+    count(Step, "__call__", "step traced")
+    return found
+
+
+def test_a_run_reads_builds_and_traces_once(tmp_path, counted):
+    path = written(tmp_path / "run.yaml", configuration(seed=71))
+    assert main(["run", str(path), "--out", str(tmp_path / "run")]) == 0
+    assert dict(counted) == {"read": 1, "potential made": 1, "step traced": 1}
+
+
+def test_constant_energy_is_reached_by_a_thermostat_where_temperatures_are_known():
+    config = configuration("nve")
+    loaded = load(config)
+    settling, step = _methods(loaded, loaded.systems)
+    assert settling is not step
+    del config["systems"][1]["temperature"]
+    loaded = load(config)
+    first, second = _methods(loaded, loaded.systems)
+    assert first is second
+    with_bath = load(configuration("langevin"))
+    first, second = _methods(with_bath, with_bath.systems)
+    assert first is second

@@ -1,0 +1,1 @@
+"""A pair potential, a thermostat and an export format: one file each."""
