@@ -346,7 +346,10 @@ def test_atoms_that_a_structure_lacks_are_an_error():
 
 def test_bonds_are_known_to_those_who_ask():
     built = recipe_of([CONFIGS["harmonic_bond"], CONFIGS["morse_bond"]])
-    assert [entry.bonds for entry in built.entries] == [[(0, 1), (2, 1), (2, 3)], [(0, 1), (3, 2)]]
+    assert [entry.bonded_pairs() for entry in built.entries] == [
+        [(0, 1), (2, 1), (2, 3)],
+        [(0, 1), (3, 2)],
+    ]
 
 
 def test_an_angle_between_atoms_at_one_place_is_an_error():

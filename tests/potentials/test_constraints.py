@@ -486,7 +486,7 @@ def test_constraints_stand_in_a_configuration_and_add_no_energy():
     structures = [waters(1, rng), chain(2, rng)]
     config = [BOND | {"structures": [1]}, WATER | {"structures": [0]}]
     built = recipe_of(config)
-    assert [entry.bonds for entry in built.entries] == [[(0, 1)], [(0, 1), (0, 2), (1, 2)]]
+    assert [entry.bonded_pairs() for entry in built.entries] == [[(0, 1)], [(0, 1), (0, 2), (1, 2)]]
     potential = built.potential(structures_of(structures))
     particles, systems = tables(structures_of(structures), np.float64)
     found: Any = evaluate(potential, particles, systems, virial=True)
