@@ -23,7 +23,7 @@ import numpy as np
 from memory_programs import PARTICLES, pairs
 from record import figure
 
-from instar.memory import Evaluated, Programs, evaluate, find_budget, plan_work, run, show
+from instar.memory import Evaluated, Programs, find_budget, over_frames, plan_work, run, show
 from instar.memory.frames import FramesWork, frames_of
 from instar.statefunc import Edges, Sample, derivative
 
@@ -57,7 +57,7 @@ def limit(name: str) -> int:
 
 
 def in_largest_batches(frames: Sample) -> Evaluated:
-    """What `evaluate` does, in batches as large as fit instead of such as are fast."""
+    """What `over_frames` does, in batches as large as fit instead of such as are fast."""
     budget = find_budget()
     work = FramesWork(FUNCTION, frames_of(frames, FUNCTION))
     one = work.value_of_one()
@@ -118,7 +118,7 @@ def hard_limits() -> None:
 
 
 WAYS: dict[str, Callable[[Path, str], None]] = {
-    "evaluate": partial(in_batches, partial(evaluate, FUNCTION)),
+    "evaluate": partial(in_batches, partial(over_frames, FUNCTION)),
     "largest batches": partial(in_batches, in_largest_batches),
     "all at once": all_at_once,
 }

@@ -35,7 +35,7 @@ PUBLIC_NAMES = {
         output_bytes_per_sample default_leaf_hint broadcast_extra_bytes_for_children
         default_op_hint inflate_for_grad""",
     "instar": "single_point calculator ase_potential read_topology evaluate run resume",
-    "instar.memory": """calibrate plan Plan Budget find_budget Footprint evaluate run plan_work Work
+    "instar.memory": """calibrate plan Plan Budget find_budget Footprint over_frames run plan_work Work
         Programs HighWater MemoryPlanError OutOfMemoryError BudgetError FrameError""",
     "instar.geometry": "AllParticles Cell Rotation",
     "instar.neighbors": "NeighborList NeighborMatrix Sizes brute_force query HasCell",

@@ -122,7 +122,7 @@ def bulk_modulus(pressures, volumes):
 
 def total_energy(state):
     """K + U of each system (eV)."""
-    return md.thermo(md.Part(), state).total
+    return md.thermo(state).total
 
 
 def constant_energy(potential, steps, time_step=2.0, every=4):

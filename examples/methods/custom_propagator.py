@@ -95,7 +95,7 @@ def andersen(time_step, temperature, rate):
 
 def measured(state):
     """Temperature (K), and K + U − heat (eV), of each system."""
-    now = md.thermo(md.Part(), state)  # no part of the step stores energy
+    now = md.thermo(state)
     return {"temperature": now.temperature, "conserved": now.conserved}
 
 

@@ -9,7 +9,7 @@ from ase import Atoms
 from ase.build import bulk
 
 from instar.app.api.md_state import md_state
-from instar.app.config.methods import defaults_of
+from instar.app.config.methods.md import defaults_of
 from instar.app.config.registry import found
 from instar.core.data import Index
 from instar.core.result import as_result_function
@@ -221,8 +221,8 @@ def rows(state):
 _THERMO = jax.jit(as_result_function(md.thermo))
 
 
-def measured(step, state):
-    result = _THERMO(step, state)
+def measured(state):
+    result = _THERMO(state)
     result.raise_assertion()
     return result.value
 

@@ -26,7 +26,7 @@ def _double():
 
 
 def temperatures(state):
-    return md.thermo(md.Part(), state).temperature
+    return md.thermo(state).temperature
 
 
 def listed(state):

@@ -31,8 +31,8 @@ from instar.app.api.md_state import md_state
 from instar.app.ase.structures import StructureError
 from instar.core.propagator import advance
 from instar.dynamics import md
-from instar.dynamics.md.knobs import Ramp, knob
-from instar.dynamics.md.random import chi_squared, normals, threefry
+from instar.dynamics.knobs import Ramp, knob
+from instar.dynamics.streams import chi_squared, normals, threefry
 from instar.geometry.constants import BOLTZMANN
 from instar.observables import Series
 
@@ -92,7 +92,7 @@ def test_free_brownian_particles_diffuse_as_einstein_says():
 
 def test_velocities_are_drawn_at_exactly_the_temperature_with_the_centre_at_rest():
     state = chain_state()
-    found = measured(md.nve(1.0), state)
+    found = measured(state)
     np.testing.assert_allclose(found.temperature, [80, 40, 120], rtol=1e-12)
     data = state.particles.data
     momentum = np.zeros((3, 3))
@@ -132,7 +132,7 @@ def test_energy_fluctuates_with_the_square_of_the_step_and_does_not_drift():
 
 
 def total_energy(state):
-    return md.thermo(md.Part(), state).total
+    return md.thermo(state).total
 
 
 @pytest.mark.long
@@ -150,9 +150,9 @@ def test_salt_with_an_ewald_sum_conserves_energy():
     ]
     state = md_state(salt, potential, temperature=600.0, skin=0.5)
     step = md.nve(1 * FS)
-    before = measured(step, state)
+    before = measured(state)
     state = md.simulate(step, state, 200)
-    after = measured(step, state)
+    after = measured(state)
     kinetic = before.kinetic[0]
     assert abs(after.kinetic[0] - kinetic) > 0.1 * kinetic  # it did move
     assert abs(after.total[0] - before.total[0]) < 2e-3 * kinetic
@@ -194,10 +194,10 @@ def test_rigid_water_stays_rigid_and_conserves_what_it_should(name):
     }[name]
     state = step.begin(state)
     assert int(state.systems.data.degrees[0]) == 6 * 4 - 3
-    before = measured(step, state)
+    before = measured(state)
     np.testing.assert_allclose(before.temperature, 300, rtol=1e-10)
     state = md.simulate(step, state, 100)
-    after = measured(step, state)
+    after = measured(state)
     everyone = state.everyone
     violation = state.constraints.violation(everyone.positions, everyone)
     assert float(violation[0]) < 1e-10
@@ -213,7 +213,7 @@ def test_pressures_of_atoms_and_of_molecules_agree_for_free_rigid_rotors():
     del atoms[3:]
     state = md_state(atoms, potential[0] | {"terms": potential[0]["terms"][:1]}, hold_centre=False)
     state = md.draw_velocities(KEY, state, 300.0)
-    found = measured(md.nve(1.0), state)
+    found = measured(state)
     # m v²/3V of the whole molecule at each instant is the mean of that of its atoms and constraints
     data = state.particles.data
     masses = np.asarray(data.masses)
@@ -255,7 +255,7 @@ def test_a_ramp_heats_and_pieces_are_the_same_run():
     for stream, columns in by_system(whole).items():
         for one, other in zip(columns, by_system(pieces)[stream], strict=True):
             np.testing.assert_array_equal(one, other)
-    assert measured(step, whole).temperature.mean() > 600
+    assert measured(whole).temperature.mean() > 600
 
 
 def test_observing_changes_no_trajectory():
@@ -285,7 +285,7 @@ def test_a_system_that_flies_apart_is_frozen_with_a_warning_and_the_others_go_on
         by_system(both)[0][0], by_system(alone)[0][0], rtol=1e-10, atol=1e-10
     )
     assert np.isfinite(by_system(both)[1][0]).all()
-    found = measured(step, both)
+    found = measured(both)
     assert np.isfinite(found.potential[0])
     assert np.isnan(found.potential[1])
     with warnings.catch_warnings():

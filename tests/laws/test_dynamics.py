@@ -100,11 +100,11 @@ def test_time_runs_backwards(name):
 def test_the_conserved_quantity_is_conserved(name):
     step = METHODS[name].step()
     state = step.begin(chain_state())
-    first = now = measured(step, state)
+    first = now = measured(state)
     worst = np.zeros(3)
     for _ in range(4):
         state = advance(step, KEY, state, 25, start=int(state.step))
-        now = measured(step, state)
+        now = measured(state)
         worst = np.maximum(worst, np.abs(now.conserved - first.conserved))
     kinetic = 0.5 * np.asarray(state.systems.data.degrees) * 8.617e-5 * 80
     # errors of the step: a few per cent of the thermal energy, at ω Δt ≈ 0.1 of the bonds

@@ -7,7 +7,7 @@ from support import raises
 
 import instar
 from instar.memory import FrameError, HighWater, MemoryPlanError, plan_work
-from instar.memory import evaluate as planned
+from instar.memory import over_frames as planned
 from instar.memory.frames import FramesWork, frames_of
 from instar.statefunc import (
     Edges,

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from support import raises
 
+from instar.core.lens import identity_lens
 from instar.core.result import as_result_function
 from instar.observables import (
     Correlation,
@@ -17,6 +18,7 @@ from instar.observables import (
     observe,
     velocity_autocorrelation,
 )
+from instar.observables.correlation import DisplacementObservation, VelocityObservation
 from observables.states import frames, state
 
 COUNTS, FRAMES, WINDOW = (4, 1, 7), 20, 6
@@ -125,11 +127,11 @@ def test_a_frozen_system_is_left_out_while_it_is_frozen():
         positions[frozen[:, np.minimum(SYSTEM, 2)]] = np.nan
         states = trajectory(positions, velocities, frozen)
         ring = observe(Correlation.of_displacements(states[0], WINDOW), frames(states))
-        np.testing.assert_array_equal(ring.count[:, 0], [8, 7, 6, 5, 4, 3])
-        np.testing.assert_array_equal(ring.count[:, 1], [2, 1, 0, 0, 0, 0])
-        np.testing.assert_array_equal(ring.count[:, 2], [19, 17, 16, 15, 14, 13])
+        np.testing.assert_array_equal(ring.count[0, :, 0], [8, 7, 6, 5, 4, 3])
+        np.testing.assert_array_equal(ring.count[0, :, 1], [2, 1, 0, 0, 0, 0])
+        np.testing.assert_array_equal(ring.count[0, :, 2], [19, 17, 16, 15, 14, 13])
         for number in range(3):
-            known = np.asarray(ring.count[:, number]) > 0
+            known = np.asarray(ring.count[0, :, number]) > 0
             expected = brute_force(positions, "positions", np.equal(SYSTEM, number), known.sum())
             found = np.asarray(ring.result()[:, number])
             np.testing.assert_allclose(found[known], expected, rtol=1e-10, atol=1e-12)
@@ -224,3 +226,41 @@ def test_lines_and_trajectories_that_are_none_are_refused():
         mean_square_displacement(walks()[0])
     with raises(ObserverError, "The window is one frame or more, not 0."):
         Correlation.of_velocities(trajectory(*walks())[0], 0)
+
+
+def test_parts_of_a_trajectory_are_those_of_their_frames_and_add_up_to_the_whole():
+    with jax.enable_x64(True):
+        positions, velocities = walks()
+        states = trajectory(positions, velocities)
+        whole = observe(Correlation.of_displacements(states[0], WINDOW), frames(states))
+        parts = Correlation.of_displacements(states[0], WINDOW).in_parts(3, FRAMES)
+        parts = observe(parts, frames(states))
+        np.testing.assert_array_equal(parts.count.sum(axis=0), whole.count[0])
+        np.testing.assert_allclose(parts.result(), whole.result(), rtol=1e-12)
+        first = observe(
+            Correlation.of_displacements(states[0], WINDOW), frames(states[: FRAMES // 3])
+        )
+        np.testing.assert_allclose(parts.result_of_parts()[0], first.result(), rtol=1e-12)
+        with pytest.raises(ObserverError, match="4 frames can't be cut into 5 parts"):
+            whole.in_parts(5, 4)
+
+
+@pytest.mark.parametrize("kind", [DisplacementObservation, VelocityObservation])
+def test_a_random_walk_has_the_diffusion_that_it_must(kind):
+    """Steps of variance 1 per axis and time: MSD = 3t, and ½·VACF(0) = 3/2, so that D = ½."""
+    rng = np.random.default_rng(8)
+    kicks = rng.normal(size=(400, 60, 3))
+    with jax.enable_x64(True):
+        states = [
+            state([p, q], velocities=[v, w])
+            for p, q, v, w in zip(kicks.cumsum(axis=0), 0 * kicks, kicks, 0 * kicks, strict=True)
+        ]
+        entry = kind(window=10, every=1)
+        observer = observe(entry.made(states[0], identity_lens(), 400), frames(states))
+        found = entry.found(observer, 1.0).values["diffusion"]
+        without_time = entry.found(observer, None)
+    assert found.unit == "cm^2/s"
+    assert abs(found.value[0] - 0.5) < 4 * found.error[0]
+    assert 0 < found.error[0] < 0.1
+    assert found.value[1] == 0
+    assert not without_time.values

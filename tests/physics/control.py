@@ -7,7 +7,7 @@ from jax import Array
 
 from instar.core.utils.jax import dataclass
 from instar.dynamics import md
-from instar.dynamics.md.knobs import knob, scaled
+from instar.dynamics.knobs import knob, scaled
 from instar.observables.kinetic import kinetic_energy, temperature
 
 __all__ = ["WeakCoupling", "berendsen", "miscounted"]

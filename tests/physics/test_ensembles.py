@@ -160,7 +160,7 @@ def run(name: str, seed: int) -> list[Samples]:
     degrees = np.asarray(state.systems.data.degrees)
 
     def measured(state):
-        now = md.thermo(method, state)
+        now = md.thermo(state)
         return {"kinetic": now.kinetic, "potential": now.potential, "volume": now.volume}
 
     state = miscounted(state, 3) if name == "miscounted" else state

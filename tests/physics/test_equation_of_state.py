@@ -48,7 +48,7 @@ def measured_by(method, temperature):
     with the centre of mass at rest."""
 
     def measured(state):
-        now = md.thermo(method, state)
+        now = md.thermo(state)
         missing = ATOMS * temperature / KELVIN - 2 * now.kinetic / 3
         return {
             "energy": now.potential / ATOMS,

@@ -96,7 +96,7 @@ def run(name, seed):
     assert state.systems.data.degrees.tolist() == [6 * MOLECULES - 3] * REPLICAS
 
     def measured(state):
-        now = md.thermo(method, state)
+        now = md.thermo(state)
         moving = molecular_kinetic_tensor(state.particles)
         translation = jnp.trace(moving, axis1=1, axis2=2) / 2
         return {

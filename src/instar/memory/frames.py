@@ -12,7 +12,7 @@ import numpy as np
 
 from instar.memory.footprint import Sizes
 from instar.memory.need import abstract
-from instar.memory.reading import padded_frames
+from instar.memory.padded_frames import padded_frames
 from instar.memory.reduction import Reduction, folded
 from instar.statefunc import Sample, StateFunction
 

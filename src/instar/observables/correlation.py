@@ -15,19 +15,29 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
 from instar.core.assertion import runtime_assert
+from instar.core.lens import Lens
+from instar.core.utils.declaration import option
 from instar.core.utils.jax import dataclass, field
 from instar.geometry import AllParticles
-from instar.observables.selection import ObserverError, counted_systems, selected
+from instar.observables.diffusion import diffusion, green_kubo
+from instar.observables.entry import Observation, observation, unknown_labels
+from instar.observables.finding import Curve, Finding, Value
+from instar.observables.selection import (
+    ObserverError,
+    counted_systems,
+    require_labels,
+    selected,
+)
 from instar.observables.total import Total
 
-__all__ = ["Correlation"]
+__all__ = ["Correlation", "DisplacementObservation", "VelocityObservation"]
 
 
 def squared_distance(now: Array, before: Array) -> Array:
@@ -53,8 +63,10 @@ class Correlation:
     slot: Array  # () int32: where the next frame goes
     group: Array  # (particles,) int32: the system of a particle that counts, −1 of others
     members: Array  # (systems,) how many particles of each count
-    total: Total  # (window, systems): means over particles, summed over frames, by lag
-    count: Array  # (window, systems) int32: pairs of frames at each lag
+    total: Total  # (parts, window, systems): means over particles, summed over frames, by lag
+    count: Array  # (parts, window, systems) int32: pairs of frames at each lag
+    looks: Array  # () int32: frames seen
+    per_part: Array  # () int32: frames of each part; the last takes what is left
     column: str = field(static=True)
     product: Callable[[Array, Array], Array] = field(static=True)
     label: str | None = field(static=True)
@@ -69,6 +81,7 @@ class Correlation:
         With ``without_drift`` positions are those relative to the centre of mass of all particles
         of the system.
         """
+        require_labels(state, label)
         return _made(state, window, label, without_drift, ("positions", squared_distance))
 
     @staticmethod
@@ -76,7 +89,23 @@ class Correlation:
         state: Any, window: int, *, label: str | None = None, without_drift: bool = False
     ) -> Correlation:
         """Velocity autocorrelations of the particles, or of those with a label."""
+        require_labels(state, label)
         return _made(state, window, label, without_drift, ("velocities", scalar_product))
+
+    def in_parts(self, parts: int, frames: int) -> Correlation:
+        """The same with sums kept for so many parts of ``frames`` frames: they tell the error.
+
+        A pair of frames belongs to the part of the later one.
+        """
+        if not 1 <= parts <= max(1, frames):
+            raise ObserverError(f"{frames} frames can't be cut into {parts} parts.")
+        shape = (parts, *self.count.shape[1:])
+        return dataclasses.replace(
+            self,
+            total=Total.zeros(shape, self.total.sum.dtype),
+            count=jnp.zeros(shape, jnp.int32),
+            per_part=jnp.asarray(max(1, frames // parts), jnp.int32),
+        )
 
     def update(self, state: Any) -> Correlation:
         """With one more frame, compared with all those in the ring and with itself."""
@@ -97,23 +126,134 @@ class Correlation:
         sums = everyone.system.sum_over(products).data.T[slots]
         valid = used[slots] & (counts & (self.members > 0))[None]
         means = sums / jnp.maximum(self.members, 1)[None]
+        part = jnp.minimum(self.looks // self.per_part, self.count.shape[0] - 1)
         return dataclasses.replace(
             self,
             ring=ring,
             used=used,
             slot=(self.slot + 1) % self.window,
-            total=self.total.plus(means, valid),
-            count=self.count + valid.astype(jnp.int32),
+            total=self.total.with_row(part, self.total[part].plus(means, valid)),
+            count=self.count.at[part].add(valid.astype(jnp.int32)),
+            looks=self.looks + 1,
         )
 
     def result(self) -> Array:
         """(window, systems): the correlation at lags of 0, 1, ... frames; NaN where unseen."""
+        if self.count.shape[0] == 1:
+            return self.total[0].mean(self.count[0])
+        total = Total(self.total.sum.sum(axis=0), self.total.lost.sum(axis=0))
+        return total.mean(self.count.sum(axis=0))
+
+    def result_of_parts(self) -> Array:
+        """(parts, window, systems): the same for each part; NaN where unseen."""
         return self.total.mean(self.count)
 
     @property
     def window(self) -> int:
         """How many frames the ring holds."""
         return self.ring.shape[0]
+
+
+_PARTS = 5
+"""Parts of a run whose scatter tells the error of a diffusion coefficient."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _InTime(Observation):
+    """Correlations in time; abstract."""
+
+    _kind: ClassVar[tuple[str, Any]]
+
+    label: str | None = option("atoms with this label alone; all if left out", default=None)
+    window: int = option(
+        "looks that are compared with each other", default=100, least=3, most=10**5
+    )
+    without_drift: bool = option(
+        "whether the motion of the centre of mass is taken out", default=False, kind=bool
+    )
+
+    @property
+    def title(self) -> str:
+        """Its name; with a label, which one."""
+        return self.name or " ".join(filter(None, (self.NAME, self.label)))
+
+    def check(self, structures: Any) -> list[str]:
+        """Labels that there are."""
+        return unknown_labels([self.label], structures)
+
+    def made(self, state: Any, place: Lens[Any, Any], looks: int) -> Correlation:
+        """The observer, in parts that are long enough to tell an error."""
+        made = _made(state, self.window, self.label, self.without_drift, self._kind)
+        return made.in_parts(max(1, min(_PARTS, looks // self.window)), max(1, looks))
+
+    def _found(
+        self,
+        observer: Correlation,
+        interval: float | None,
+        curve: Callable[[np.ndarray], tuple[str, np.ndarray, str, str]],
+        diffusion_of: Callable[[np.ndarray, float], np.ndarray],
+    ) -> Finding:
+        """A curve from the correlation (window, systems), and D where there is a time."""
+        whole = np.asarray(observer.result(), np.float64)
+        lags = np.arange(self.window) * (1.0 if interval is None else interval)
+        x = np.broadcast_to(lags, (whole.shape[1], self.window))
+        axis = ("lag, in looks", "") if interval is None else ("t", "ps")
+        name, y, *about = curve(whole)
+        curves = {name: Curve(x, y.T, *axis, *about)}
+        if interval is None:
+            return Finding(curves)
+        parts = np.asarray(observer.result_of_parts(), np.float64)
+        value, *several = (diffusion_of(one, interval) for one in (whole, *parts))
+        error = np.full_like(value, np.nan)
+        if len(several) > 1:
+            error = np.std(several, axis=0, ddof=1) / np.sqrt(len(several))
+        return Finding(curves, {"diffusion": Value(value, error, "cm^2/s")})
+
+
+@observation("mean_square_displacement")
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class DisplacementObservation(_InTime):
+    """⟨|r(t) − r(0)|²⟩, and the diffusion coefficient from its slope in the window's second half.
+
+    The error is that of the mean over up to five parts of the run.
+    """
+
+    _kind: ClassVar[tuple[str, Any]] = ("positions", squared_distance)
+
+    def found(self, observer: Correlation, interval: float | None) -> Finding:
+        """The displacements, and D where there is a time."""
+        fit = (self.window // 2, self.window - 1)
+        return self._found(
+            observer,
+            interval,
+            lambda msd: ("msd", msd, "MSD", "angstrom^2"),
+            lambda msd, apart: diffusion(msd, apart, fit).value,
+        )
+
+
+@observation("velocity_autocorrelation")
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class VelocityObservation(_InTime):
+    """⟨v(t)·v(0)⟩/⟨v²⟩, and the diffusion coefficient from the integral up to the window's end.
+
+    The error is that of the mean over up to five parts of the run.
+    """
+
+    _kind: ClassVar[tuple[str, Any]] = ("velocities", scalar_product)
+
+    def found(self, observer: Correlation, interval: float | None) -> Finding:
+        """The correlation, and D where there is a time."""
+        return self._found(
+            observer,
+            interval,
+            lambda vacf: ("vacf", vacf / _positive(vacf[:1]), "VACF/VACF(0)", ""),
+            lambda vacf, apart: green_kubo(vacf, apart)[-1],
+        )
+
+
+def _positive(values: np.ndarray) -> np.ndarray:
+    """NaN where there is nothing to divide by."""
+    return np.where(values > 0, values, np.nan)
 
 
 def _made(
@@ -129,8 +269,10 @@ def _made(
         slot=jnp.zeros((), jnp.int32),
         group=_group(everyone),
         members=everyone.system.sum_over(jnp.ones_like(now[:, 0])).data,
-        total=Total.zeros((window, systems), now.dtype),
-        count=jnp.zeros((window, systems), jnp.int32),
+        total=Total.zeros((1, window, systems), now.dtype),
+        count=jnp.zeros((1, window, systems), jnp.int32),
+        looks=jnp.zeros((), jnp.int32),
+        per_part=jnp.ones((), jnp.int32),
         column=kind[0],
         product=kind[1],
         label=label,

@@ -16,6 +16,7 @@ n(r) is then that of the infinite crystal.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Any
 
 import jax.numpy as jnp
@@ -25,18 +26,22 @@ from jax import Array, lax
 from instar.core.data import Index, Table
 from instar.core.lens import Lens, lens
 from instar.core.typing import SystemId
+from instar.core.utils.declaration import option
 from instar.core.utils.jax import dataclass, field
 from instar.geometry import AllParticles, Cell
 from instar.neighbors import NeighborList
+from instar.observables.entry import Observation, for_each_system, observation, unknown_labels
+from instar.observables.finding import Curve, Finding
 from instar.observables.selection import (
     ObserverError,
     counted_systems,
     labelled,
     require_known,
+    require_labels,
 )
 from instar.observables.total import Total
 
-__all__ = ["Radial", "RadialDistribution"]
+__all__ = ["Radial", "RadialDistribution", "RadialObservation"]
 
 
 @dataclass
@@ -91,14 +96,18 @@ class RadialDistribution:
         pair: tuple[str, str] | None = None,
         skin: float = 0.0,
         where: Lens[Any, Any] | None = None,
+        may_lack: bool = False,
     ) -> RadialDistribution:
         """Without any frames, for systems like those of ``state``, which must be known.
 
         ``pair`` names the labels of centres and neighbors; left out, all particles are both. A
-        ``skin`` (Å) lets the list live longer where frames follow each other closely.
+        ``skin`` (Å) lets the list live longer where frames follow each other closely. Labels that
+        no particle has are an error, unless they ``may_lack``: then nothing is found.
         """
         require_known("RadialDistribution.of", state)
         _check(state, r_max, bins)
+        if not may_lack:
+            require_labels(state, *(pair or ()))
         dtype = state.particles.data.positions.dtype
         sums = Total.zeros((len(state.systems), bins), dtype)
         names = (None, None) if pair is None else pair
@@ -116,6 +125,15 @@ class RadialDistribution:
     def at(self, where: Lens[Any, Any] | None) -> RadialDistribution:
         """The same observer at another place in the state."""
         return dataclasses.replace(self, where=where)
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """The room of its list, which may grow."""
+        return dataclasses.asdict(self.neighbors.sizes)
+
+    def resized(self, sizes: Mapping[str, int]) -> RadialDistribution:
+        """With the room that a list had."""
+        return dataclasses.replace(self, neighbors=self.neighbors.resized(**sizes))
 
     def update(self, state: Any) -> RadialDistribution:
         """With the pairs of one more state."""
@@ -160,6 +178,50 @@ class RadialDistribution:
 
 
 _NEIGHBORS: Lens[Any, NeighborList] = lens(lambda o: o.neighbors, cls=RadialDistribution)
+
+
+@observation("radial_distribution")
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class RadialObservation(Observation):
+    """g(r), and the number of neighbors up to a distance: of a pair of labels, or of all atoms."""
+
+    every: int = option("steps between two looks", default=50, least=1)
+    pair: tuple[str, str] | None = option(
+        "labels of centres and neighbors; all atoms if left out", default=None, example=["O", "O"]
+    )
+    reach: float = option("the largest distance", unit="angstrom", default=10.0, above=0, most=100)
+    bins: int = option("bins of equal width", default=200, least=1, most=100_000)
+
+    @property
+    def title(self) -> str:
+        """Its name; with a pair, which one."""
+        pair = "" if self.pair is None else f" {self.pair[0]}-{self.pair[1]}"
+        return self.name or f"{self.NAME}{pair}"
+
+    def check(self, structures: Any) -> list[str]:
+        """Labels that there are, and volumes to compare with."""
+        open_ones = np.flatnonzero(~np.all(structures.periodic, axis=1))
+        lacking = [f"structure {n} does not repeat along all axes" for n in open_ones[:1]]
+        return [*unknown_labels(self.pair or (), structures), *lacking]
+
+    def made(self, state: Any, place: Lens[Any, Any], looks: int) -> RadialDistribution:
+        """The observer, with a list of its own that can grow."""
+        return RadialDistribution.of(
+            state, self.reach, self.bins, pair=self.pair, where=place, may_lack=True
+        )
+
+    def found(self, observer: RadialDistribution, interval: float | None) -> Finding:
+        """g(r) and n(r)."""
+        found = observer.result()
+        systems = found.g.shape[0]
+        middle, outer = (
+            for_each_system(np.asarray(r), systems) for r in (found.distance, found.outer)
+        )
+        curves = {
+            "g": Curve(middle, np.asarray(found.g), "r", "angstrom", "g(r)"),
+            "n": Curve(outer, np.asarray(found.coordination), "r", "angstrom", "n(r)"),
+        }
+        return Finding(curves)
 
 
 def _check(state: Any, r_max: float, bins: int) -> None:

@@ -11,7 +11,14 @@ from jax import Array
 from instar.core.utils.jax import is_traced
 from instar.geometry import AllParticles
 
-__all__ = ["ObserverError", "counted_systems", "labelled", "require_known", "selected"]
+__all__ = [
+    "ObserverError",
+    "counted_systems",
+    "labelled",
+    "require_known",
+    "require_labels",
+    "selected",
+]
 
 
 class ObserverError(ValueError):
@@ -30,16 +37,28 @@ def labelled(everyone: AllParticles, label: str | None) -> Array:
     """(particles,) the particles that have this label; without one, all that are there."""
     if label is None:
         return everyone.there
-    labels = getattr(everyone.particles.data, "labels", None)
+    names = _labels(everyone.particles, label)
+    if label not in names:
+        return jnp.zeros_like(everyone.there)
+    indices = everyone.particles.data.labels.indices
+    return everyone.there & (indices == names.index(label))
+
+
+def require_labels(state: Any, *labels: str | None) -> None:
+    """Refuse labels that no particle of a state could have."""
+    for label in labels:
+        if label is not None and label not in (names := _labels(state.particles, label)):
+            raise ObserverError(f"No particle is labelled {label!r}; there are {', '.join(names)}.")
+
+
+def _labels(particles: Any, label: str) -> list[str]:
+    labels = getattr(particles.data, "labels", None)
     if labels is None:
         raise ObserverError(
             f"Observing {label!r} alone needs particles with a column `labels`.\n"
             "Leave the label out to count all particles."
         )
-    names = [str(key) for key in labels.vocabulary]
-    if label not in names:
-        raise ObserverError(f"No particle is labelled {label!r}; there are {', '.join(names)}.")
-    return everyone.there & (labels.indices == names.index(label))
+    return [str(key) for key in labels.vocabulary]
 
 
 def selected(state: Any, label: str | None) -> AllParticles:

@@ -8,8 +8,6 @@ its place and moved there when it is on disk. The last two are kept, in case one
 from __future__ import annotations
 
 import hashlib
-import io
-import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from instar.storage.arrays import packed_arrays, unpacked_arrays
 from instar.storage.files import StorageError, write_atomically
 
 __all__ = [
@@ -29,7 +28,6 @@ __all__ = [
 
 _FORMAT = b"instar checkpoint "
 _VERSION = b"1"
-_META = "meta.json"
 _NAME = re.compile(r"(\d{12})\.checkpoint")
 KEPT = 2
 
@@ -49,12 +47,7 @@ def write_checkpoint(
     folder: Path, number: int, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]
 ) -> Path:
     """Write a checkpoint, then remove all but the newest two; larger numbers are newer."""
-    if _META in arrays:
-        raise CheckpointError(f"No array can have the name {_META}.")
-    packed = io.BytesIO()
-    content = np.frombuffer(json.dumps(dict(meta)).encode(), np.uint8)
-    np.savez(packed, allow_pickle=False, **{_META: content, **arrays})
-    payload = packed.getvalue()
+    payload = packed_arrays(arrays, meta)
     digest = hashlib.sha256(payload).hexdigest().encode()
     path = folder / f"{number:012}.checkpoint"
     write_atomically(path, _FORMAT + _VERSION + b"\n" + digest + b"\n" + payload)
@@ -81,9 +74,7 @@ def read_checkpoint(path: Path) -> Checkpoint:
     digest, _, payload = rest.partition(b"\n")
     if hashlib.sha256(payload).hexdigest().encode() != digest:
         raise CheckpointError(f"{path} is damaged: its checksum is another one.")
-    with np.load(io.BytesIO(payload), allow_pickle=False) as archive:
-        arrays = {name: archive[name] for name in archive.files}
-    return Checkpoint(arrays, json.loads(arrays.pop(_META).tobytes()))
+    return Checkpoint(*unpacked_arrays(payload))
 
 
 def newest_checkpoint(folder: Path) -> tuple[Checkpoint, list[str]]:

@@ -1,4 +1,4 @@
-"""One file adds one thing: a potential, a thermostat, an export format; in instar or beside it."""
+"""One file adds one thing (a potential, a thermostat, an observer, a format), here or beside."""
 
 import json
 import os
@@ -17,6 +17,7 @@ EXTENSION = Path(__file__).parents[2] / "extension"
 FILES = {
     "gaussian_core": "potentials",
     "andersen": "dynamics/md",
+    "spread": "observables",
     "last_frame": "app/results/export",
 }
 """The files that add one thing each, and the folders of instar where they would stand."""
@@ -44,6 +45,7 @@ CONFIG = {
         "time_step": "2 fs",
     },
     "run": {"steps": 20},
+    "observe": [{"type": "spread", "every": 2}],
     "output": {"trajectory_every": 10, "thermo_every": 5},
 }
 """Everything that is new, in one configuration."""
@@ -82,11 +84,16 @@ def used(tmp_path, *path):
 def check(tmp_path, found, said):
     assert found["codes"] == [0, 0, 1]
     assert "'anderson' is unknown; did you mean 'andersen'?" in said
-    for word in ("gaussian_core", "andersen", "collisions (1/ps)", "height ε (eV)"):
+    words = ("gaussian_core", "andersen", "collisions (1/ps)", "height ε (eV)", "which moment")
+    for word in words:
         assert json.dumps(word)[1:-1] in found["schema"].replace("\\\\u", "\\u")
     assert len((tmp_path / "run" / "last_frame" / "system-0.xyz").read_text().splitlines()) == 29
     summary = json.loads((tmp_path / "run" / "summary.json").read_text())
     assert 0 < summary["systems"][0]["temperature"]["mean"] < 300
+    spread = summary["observed"]["spread: spread"][0]
+    assert 3 < spread["mean"] < 7
+    assert 0 < spread["error"] < 0.1
+    assert spread["unit"] == "angstrom"
     assert (tmp_path / "run" / "report.html").is_file()
     assert list((tmp_path / "run" / "checkpoints").iterdir())
 

@@ -13,6 +13,7 @@ from instar.app.config.reference import reference
 from instar.app.config.registry import ROOMS, found
 from instar.core.utils.declaration import Option, declare, declared
 from instar.dynamics.method import METHODS
+from instar.observables.entry import OBSERVERS
 from instar.potentials.entry import POTENTIALS
 
 PAGE = Path(__file__).parents[3] / "docs" / "handbook" / "configuration.md"
@@ -32,7 +33,7 @@ def test_everything_declared_has_help(group):
 
 def test_the_schema_describes_every_option():
     text = json.dumps(schema(), ensure_ascii=False)
-    for group in (POTENTIALS, METHODS):
+    for group in (POTENTIALS, METHODS, OBSERVERS):
         for known in found(group).values():
             for option in known.options.values():
                 assert json.dumps(option.help, ensure_ascii=False)[1:-1] in text, known.name

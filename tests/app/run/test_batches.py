@@ -10,7 +10,7 @@ from app.runs import StopAfter, assert_same, configuration, recorded, resume, ru
 from instar.app.api.run import StoppedError
 from instar.app.cli.main import main
 from instar.app.config import load
-from instar.app.run.build import _methods
+from instar.app.run.kinds import kind_of
 from instar.memory import MemoryPlanError, Plan
 
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
@@ -119,10 +119,10 @@ def test_a_batch_that_outgrows_its_budget_is_begun_anew_in_two(tmp_path):
 def test_how_a_system_is_equilibrated_does_not_depend_on_its_batch():
     """A thermostat equilibrates for `nve`, if all systems of the run have a temperature."""
     config = configuration("nve")
-    assert len({id(step) for step in _methods(load(config), load(config).systems[:1])}) == 2
+    assert len({id(step) for step in kind_of(load(config)).steps(range(1))}) == 2
     del config["systems"][1]["temperature"]
     loaded = load(config)
-    equilibration, production = _methods(loaded, loaded.systems[:1])
+    equilibration, production = kind_of(loaded).steps(range(1))
     assert equilibration is production
 
 

@@ -21,6 +21,7 @@ class Terminal(io.StringIO):
 def shown(stream):
     with progress_on(stream) as progress:
         progress.pace = lambda speed: f"{speed:.0f} ns/day"
+        progress.shown = {"temperature": "K", "total": "eV"}
         for step in (5, 10):
             progress.update(step, 10, "production", THERMO, "3 MiB, planned 4 MiB")
             progress.grown += 1
@@ -32,7 +33,7 @@ def test_lines_go_where_nobody_looks():
     progress, text = shown(io.StringIO())
     assert isinstance(progress, Lines)
     assert text.splitlines()[0].startswith("step 5 of 10 (production), speed")
-    assert "temperature 80 … 120 K" in text
+    assert "temperature 80 … 120 K, total -2 … -1 eV" in text
     assert text.endswith("Buffers have grown\n")
     assert "\x1b" not in text
 

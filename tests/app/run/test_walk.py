@@ -8,8 +8,8 @@ from app.runs import configuration, written
 
 from instar.app.cli.main import main
 from instar.app.config import load, potentials
-from instar.app.run.build import _methods
-from instar.dynamics.md import Step
+from instar.app.run.kinds import kind_of
+from instar.dynamics import Step
 
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
 
@@ -43,12 +43,12 @@ def test_a_run_reads_builds_and_traces_once(tmp_path, counted):
 def test_constant_energy_is_reached_by_a_thermostat_where_temperatures_are_known():
     config = configuration("nve")
     loaded = load(config)
-    settling, step = _methods(loaded, loaded.systems)
+    settling, step = kind_of(loaded).steps(range(2))
     assert settling is not step
     del config["systems"][1]["temperature"]
     loaded = load(config)
-    first, second = _methods(loaded, loaded.systems)
+    first, second = kind_of(loaded).steps(range(2))
     assert first is second
     with_bath = load(configuration("langevin"))
-    first, second = _methods(with_bath, with_bath.systems)
+    first, second = kind_of(with_bath).steps(range(2))
     assert first is second

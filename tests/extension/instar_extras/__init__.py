@@ -1,1 +1,1 @@
-"""A pair potential, a thermostat and an export format: one file each."""
+"""A pair potential, a thermostat, an observer and an export format: one file each."""

@@ -59,7 +59,7 @@ def evaluate(
     total = int(leaves[0].shape[0]) if leaves and getattr(leaves[0], "shape", ()) else 0
     precision = jax.enable_x64(True) if wide else contextlib.nullcontext()
     with precision, _watcher(progress, total) as watcher:
-        return memory.evaluate(
+        return memory.over_frames(
             function,
             frames,
             budget=budget,

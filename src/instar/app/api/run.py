@@ -15,10 +15,11 @@ from instar.app.config import Loaded, load
 from instar.app.results.run import Run
 from instar.app.results.summary import summarised
 from instar.app.run.directory import RunDirectory, RunDirectoryError
+from instar.app.run.kinds import kind_of
+from instar.app.run.loop import RunLoop, StoppedError
 from instar.app.run.planning import planned
 from instar.app.run.progress import Progress, Silent
 from instar.app.run.provenance import provenance
-from instar.app.run.work import StoppedError, Work
 from instar.memory import HighWater, Plan, find_budget, show
 
 __all__ = ["StoppedError", "resume", "run"]
@@ -49,9 +50,9 @@ def run(
         directory = RunDirectory.create(Path(place), loaded, about)
         with directory.locked(), _told(directory, loaded, progress) as (say, shown):
             say(_headline(loaded, plan))
-            work = Work(directory, loaded, plan, high_water, say, shown, ready=job)
+            loop = RunLoop(directory, loaded, plan, high_water, say, shown, ready=job)
             del job  # its state is the run's from now on
-            work.go()
+            loop.go()
             return _finished(directory, loaded, report)
 
 
@@ -66,9 +67,9 @@ def resume(out: str | Path, *, progress: Progress | None = None, report: bool = 
         ):
             budget = find_budget(loaded.config.memory.budget)
             plan = dataclasses.replace(directory.plan(), budget=budget)
-            work = Work(directory, loaded, plan, HighWater(), say, shown)
-            work.take_up()
-            work.go()
+            loop = RunLoop(directory, loaded, plan, HighWater(), say, shown)
+            loop.take_up()
+            loop.go()
             return _finished(directory, loaded, report)
 
 
@@ -82,7 +83,7 @@ def _headline(loaded: Loaded, plan: Plan) -> str:
 
 
 def _finished(directory: RunDirectory, loaded: Loaded, report: bool) -> Run:
-    directory.write_json("summary.json", summarised(directory.trajectory, loaded))
+    directory.write_json("summary.json", summarised(directory, loaded))
     if report:
         from instar.app.report import write_report  # what it draws with takes time to import
 
@@ -97,6 +98,7 @@ def _told(
     """What tells of things that happen, in the log and to whoever looks."""
     shown = progress or Silent()
     shown.pace = loaded.config.method.pace
+    shown.shown = {name: q.unit for name, q in kind_of(loaded).THERMO.items() if q.live}
     with open(directory.log, "a", encoding="utf-8") as file, shown:
 
         def say(text: str) -> None:

@@ -133,10 +133,13 @@ def _shown(work: Callable[[], Any]) -> int:
     except StoppedError as stopped:
         print(f"instar: {stopped}", file=sys.stderr)
         return STOPPED
-    systems = done.summary.get("systems", [])
+    summary = done.summary
+    systems = summary.get("systems", [])
     for number, system in enumerate(systems[:_MOST]):
-        known = (name for name in _SHOWN if system[name]["mean"] is not None)
-        parts = (f"{n} {with_error(system[n])} {system[n]['unit']}" for n in known)
+        found = {name: system[name] for name in summary["shown"]}
+        found |= {name: values[number] for name, values in summary["observed"].items()}
+        known = {name: one for name, one in found.items() if one["mean"] is not None}
+        parts = (f"{n} {with_error(one)} {one['unit']}".strip() for n, one in known.items())
         print(f"system {number}: {', '.join(parts)}")
     if len(systems) > _MOST:
         print(f"and {len(systems) - _MOST} more")
@@ -144,7 +147,8 @@ def _shown(work: Callable[[], Any]) -> int:
     return 0
 
 
-_SHOWN, _MOST = ("temperature", "pressure", "density"), 20
+_MOST = 20
+"""Systems whose averages are printed."""
 
 
 def _validate(options: Any) -> int:

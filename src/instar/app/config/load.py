@@ -17,13 +17,17 @@ from pydantic import BaseModel, ValidationError
 
 from instar.app.ase.structures import StructureError, structures_of
 from instar.app.config.base import ConfigurationError, shown
-from instar.app.config.potentials import Recipe, nearest, recipe_of
+from instar.app.config.entries import nearest
+from instar.app.config.observers import observations_of
+from instar.app.config.potentials import Recipe, recipe_of
 from instar.app.config.schema import Config, SystemConfig, config_model
 from instar.app.config.systems import UnmadeStructureError, Wanted, expanded, structure_of
 from instar.app.config.text import Place, Text, read_yaml
 from instar.memory import BudgetError, find_budget
+from instar.observables import Observation
 from instar.potentials import Potential
 from instar.potentials.structures import Problem as Lack
+from instar.potentials.structures import Structures
 
 __all__ = ["Loaded", "load"]
 
@@ -39,6 +43,7 @@ class Loaded:
     systems: tuple[Wanted, ...]
     structures: tuple[Atoms, ...]
     recipe: Recipe
+    observations: tuple[Observation, ...]
     _potentials: dict[range, Potential]  # the last that was made, by the systems it is for
 
     def potential_of(self, systems: range) -> Potential:
@@ -97,6 +102,7 @@ def _loaded(data: dict[str, Any], folder: Path, given: Sequence[Atoms] | None) -
     problems: list[Problem] = []
     config = _validated(data, problems)
     recipe = _recipe(data, problems)
+    observations = _observations(data, problems)
     _check_budget(data, problems)
     systems = tuple(expanded(_entries(data)))
     seed = 0 if config is None else config.seed
@@ -114,7 +120,8 @@ def _loaded(data: dict[str, Any], folder: Path, given: Sequence[Atoms] | None) -
             [(("systems",), f"{len(systems)} systems, where the run has {len(made)}")]
         )
     potential = _made(recipe, systems, made)
-    return Loaded(config, data, systems, made, recipe, {range(len(made)): potential})
+    _check_observations(observations, structures_of(made))
+    return Loaded(config, data, systems, made, recipe, observations, {range(len(made)): potential})
 
 
 def _entries(data: dict[str, Any]) -> dict[int, SystemConfig]:
@@ -142,6 +149,25 @@ def _recipe(data: dict[str, Any], problems: list[Problem]) -> Recipe | None:
     except ConfigurationError as error:
         problems += error.problems or [(("potential",), str(error))]
         return None
+
+
+def _observations(data: dict[str, Any], problems: list[Problem]) -> tuple[Observation, ...]:
+    try:
+        return observations_of(data.get("observe"))
+    except ConfigurationError as error:
+        problems += error.problems or [(("observe",), str(error))]
+        return ()
+
+
+def _check_observations(observations: Sequence[Observation], structures: Structures) -> None:
+    """Everything that is to be observed can be."""
+    problems = [
+        (("observe", number), text)
+        for number, one in enumerate(observations)
+        for text in one.check(structures)
+    ]
+    if problems:
+        raise _ProblemsError(problems)
 
 
 def _check_anyhow(recipe: Recipe | None, problems: list[Problem]) -> None:

@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
-import functools
-import typing
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Union
+from typing import Any
 
 import numpy as np
-from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from instar.app.ase.structures import StructureError, structures_of
-from instar.app.config.base import ConfigurationError, shown
-from instar.app.config.fields import instance_of
-from instar.app.config.registry import found
+from instar.app.config.base import ConfigurationError
+from instar.app.config.entries import Entries
 from instar.potentials import Potential, Sum
 from instar.potentials.entry import POTENTIALS, Entry, entry_class
 from instar.potentials.exclusions_entry import exclusions_of
 from instar.potentials.structures import Problem, Structures
 from instar.potentials.terms_entry import PlacedEntry
 
-__all__ = ["ConfigurationError", "Recipe", "nearest", "potential_entries", "recipe_of", "require"]
+__all__ = ["POTENTIAL_ENTRIES", "ConfigurationError", "Recipe", "recipe_of", "require"]
 
 
 @dataclass(frozen=True)
@@ -129,81 +124,11 @@ def recipe_of(potential: Any, *, tried: bool = True) -> Recipe:
     return recipe
 
 
-# Validation --------------------------------------------------------------------------------
-
-
-def _entry_annotations() -> dict[str, Any]:
-    """For each type the annotation of its entry."""
-    return {name: _annotation(name, known.target) for name, known in found(POTENTIALS).items()}
-
-
-@functools.cache
-def _annotation(name: str, target: Any) -> Any:
-    return instance_of(entry_class(name, target), name)
-
-
-def potential_entries() -> Any:
-    """What validates a list of entries."""
-    return _validator(tuple(_entry_annotations().values()))
-
-
-@functools.lru_cache(1)
-def _validator(entries: tuple[Any, ...]) -> Any:
-    """Made again only when something was declared since."""
-    union = Union[entries]  # noqa: UP007 (built here)
-    kind: Any = Annotated[union, Field(discriminator="type")]
-    entry_list: Any = list.__class_getitem__(kind)
-    return TypeAdapter(entry_list)
+POTENTIAL_ENTRIES = Entries("potential", POTENTIALS, entry_class)
+"""What validates the list under ``potential:``."""
 
 
 def _validated(entries: list[Any]) -> list[Any]:
     if any(isinstance(entry, Potential) for entry in entries):
         raise ConfigurationError("Add potentials up, a + b; a list is for mappings.")
-    try:
-        return potential_entries().validate_python(entries)
-    except ValidationError as error:
-        problems = [_problem(problem, entries) for problem in error.errors()]
-        lines = [f"{shown(place)}: {message}" for place, message in problems]
-        raise ConfigurationError("\n".join(lines), problems) from None
-
-
-def _problem(problem: Any, entries: list[Any]) -> tuple[tuple[Any, ...], str]:
-    """One mistake: where it is, what it is, and the nearest name that would have been right."""
-    number, *rest = problem["loc"]
-    entry = entries[number]
-    kind = entry.get("type") if isinstance(entry, Mapping) else None
-    rest = [part for part in rest if part != kind and "[" not in str(part)]
-    message = problem["msg"].removeprefix("Value error, ")
-    types = list(_entry_annotations())
-    if problem["type"] == "extra_forbidden":
-        message = f"unknown key{nearest(str(rest[-1]), _keys(kind, rest))}"
-    elif problem["type"] == "missing":
-        message = "is missing"
-    elif problem["type"] == "union_tag_invalid":
-        message = f"there is no type {kind!r}{nearest(str(kind), types)}"
-    elif problem["type"] == "union_tag_not_found":
-        message = f"has no type; types are {', '.join(types)}"
-    return ("potential", number, *rest), message
-
-
-def _keys(kind: Any, rest: list[Any]) -> list[str]:
-    """The keys that are known where the last part of a place stands."""
-    known = _model_in(_entry_annotations()[str(kind)])
-    for part in rest[:-1]:
-        if part in known.model_fields:  # else a number or a label within what was reached
-            known = _model_in(known.model_fields[part].annotation) or known
-    return list(known.model_fields)
-
-
-def _model_in(annotation: Any) -> Any:
-    """The model that an annotation is about, however deep it lies."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation
-    parts = typing.get_args(annotation)
-    return next((model for part in parts if (model := _model_in(part)) is not None), None)
-
-
-def nearest(name: str, known: list[str]) -> str:
-    """The known name that was probably meant, or all of them."""
-    close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-    return f"; did you mean {close[0]!r}?" if close else f"; known are {', '.join(known)}"
+    return POTENTIAL_ENTRIES.validated(entries)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from instar.app.config.potentials import potential_entries
+from instar.app.config.observers import OBSERVER_ENTRIES
+from instar.app.config.potentials import POTENTIAL_ENTRIES
 from instar.app.config.schema import config_model
 
 __all__ = ["schema"]
@@ -13,9 +14,10 @@ __all__ = ["schema"]
 def schema() -> dict[str, Any]:
     """The schema; a quantity is a number, or text with a unit."""
     whole = config_model().model_json_schema()
-    parts = potential_entries().json_schema(ref_template="#/$defs/{model}")
-    whole["$defs"] |= parts.pop("$defs")
-    whole["properties"]["potential"] = parts
+    for entries in (POTENTIAL_ENTRIES, OBSERVER_ENTRIES):
+        parts = entries.adapter().json_schema(ref_template="#/$defs/{model}")
+        whole["$defs"] |= parts.pop("$defs")
+        whole["properties"][entries.key] = parts
     whole["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     whole["title"] = "instar"
     return _quantities(whole)

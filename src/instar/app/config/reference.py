@@ -9,6 +9,7 @@ from typing import Any, Literal
 from instar.app.config.registry import EXPORTS, found
 from instar.core.utils.declaration import Option, options_of
 from instar.dynamics.method import METHODS
+from instar.observables.entry import OBSERVERS
 from instar.potentials.entry import POTENTIALS, entry_class
 
 __all__ = ["reference"]
@@ -16,10 +17,10 @@ __all__ = ["reference"]
 _INTRODUCTION = """\
 # What a configuration may name
 
-Potentials, methods and export formats, with their keys: made from what each file declares, packages
-that extend instar left out. Numbers may have any unit of the right kind; bare numbers are in the
-unit of the table. The keys around them are in [runs](runs.md); `instar schema` prints all of it for
-editors.
+Potentials, methods, observers and export formats, with their keys: made from what each file
+declares, packages that extend instar left out. Numbers may have any unit of the right kind; bare
+numbers are in the unit of the table. The keys around them are in [runs](runs.md); `instar schema`
+prints all of it for editors.
 """
 
 
@@ -34,6 +35,8 @@ def reference() -> str:
             _entry(f"{known.role.removeprefix('md.')}: {name}", known.help, known.options)
             for name, known in _own(METHODS)
         ),
+        "## Observers\n\nEntries of `observe:`, by their `type`.\n",
+        *(_entry(name, known.help, known.options) for name, known in _own(OBSERVERS)),
         "## Export formats\n\nOf `instar export DIR --to FORMAT`.\n",
         *(f"- `{name}`: {known.help}" for name, known in _own(EXPORTS)),
     ]

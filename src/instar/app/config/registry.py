@@ -10,6 +10,7 @@ from importlib.metadata import entry_points
 
 from instar.core.utils.declaration import Declaration, declared
 from instar.dynamics.method import METHODS
+from instar.observables.entry import OBSERVERS
 from instar.potentials.entry import POTENTIALS
 
 __all__ = ["EXPORTS", "ROOMS", "BrokenExtensionWarning", "found"]
@@ -20,6 +21,7 @@ EXPORTS = "instar.exports"
 ROOMS = {
     POTENTIALS: ("instar.potentials", "instar.app.ase"),
     METHODS: ("instar.dynamics",),
+    OBSERVERS: ("instar.observables",),
     EXPORTS: ("instar.app.results.export",),
 }
 """The folders whose files declare something of each group: a new file is found by itself."""

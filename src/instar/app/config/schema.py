@@ -17,7 +17,7 @@ from instar.app.config.base import (
     Temperature,
 )
 from instar.app.config.fields import whole
-from instar.app.config.methods import MdMethod, method_model
+from instar.app.config.methods import Method, method_model
 
 __all__ = [
     "Config",
@@ -194,7 +194,8 @@ class Config(Strict):
     title: str = ""
     systems: Annotated[list[SystemConfig], Field(min_length=1)]
     potential: Any
-    method: MdMethod
+    method: Method
+    observe: Any = None
     run: RunConfig
     output: OutputConfig = OutputConfig()
     memory: MemoryConfig = MemoryConfig()

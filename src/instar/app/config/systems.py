@@ -13,7 +13,7 @@ from ase import Atoms
 from ase.data import atomic_masses, atomic_numbers
 from ase.neighborlist import neighbor_list
 
-from instar.app.config.potentials import nearest
+from instar.app.config.entries import nearest
 from instar.app.config.schema import (
     FileStructure,
     LatticeStructure,

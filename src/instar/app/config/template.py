@@ -7,6 +7,7 @@ import textwrap
 from instar.app.config.registry import found
 from instar.dynamics.md.declared import BAROSTAT, THERMOSTAT
 from instar.dynamics.method import METHODS
+from instar.observables.entry import OBSERVERS
 from instar.potentials.entry import POTENTIALS
 
 __all__ = ["template"]
@@ -47,6 +48,10 @@ run:
   equilibration: 2000       # steps before averages and frames begin
   steps: 20000
 
+observe:                    # measured on the way, over the whole production; types are
+                            # OBSERVERS
+  - {type: radial_distribution, every: 100, reach: 8 angstrom}
+
 output:
   directory: runs/NAME
   trajectory_every: 100     # steps; 0 for no frames
@@ -67,6 +72,7 @@ def template(name: str) -> str:
     known = {
         "METHOD": "\n".join(method),
         "POTENTIALS": _wrapped(list(found(POTENTIALS))),
+        "OBSERVERS": _wrapped(list(found(OBSERVERS))),
         "THERMOSTATS": ", ".join(_named(THERMOSTAT)),
         "BAROSTATS": ", ".join(_named(BAROSTAT)),
         "NAME": name,

@@ -14,11 +14,14 @@ from ase.data.colors import jmol_colors
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from instar.observables import Curve
+
 __all__ = [
     "as_svg",
+    "axis_labels",
+    "curve_figure",
     "inked",
     "plain",
-    "radial_figure",
     "save_png",
     "structure_figure",
     "thermo_figure",
@@ -30,33 +33,43 @@ _INK = "#010203"
 _MOST_LINES = 8
 
 
-def thermo_figure(time: np.ndarray, values: np.ndarray, label: str, equilibration: float) -> Figure:
-    """A column (rows, systems) against time (fs), a few systems; the equilibration is shaded."""
+def thermo_figure(
+    x: np.ndarray, x_label: str, values: np.ndarray, label: str, shaded: float
+) -> Figure:
+    """A column (rows, systems) against time or steps, a few systems; shaded up to some x."""
     figure = Figure(figsize=(4.6, 2.4), layout="constrained")
     axes = figure.add_subplot()
     for system in _few(values.shape[1]):
-        axes.plot(time / 1000, values[:, system], lw=0.9, label=f"{system}")
+        axes.plot(x, values[:, system], lw=0.9, label=f"{system}")
     axes.set_ylabel(label)
-    axes.set_xlabel("time (ps)")
-    if equilibration > 0:
-        axes.axvspan(0, equilibration / 1000, color="gray", alpha=0.15, lw=0)
+    axes.set_xlabel(x_label)
+    if shaded > 0:
+        axes.axvspan(0, shaded, color="gray", alpha=0.15, lw=0)
     plain(axes)
     return inked(figure)
 
 
-def radial_figure(distance: np.ndarray, g: np.ndarray) -> Figure:
-    """g(r) of a few systems."""
+def curve_figure(curve: Curve, title: str = "") -> Figure:
+    """A curve of a few systems."""
     figure = Figure(figsize=(4.6, 2.8), layout="constrained")
     axes = figure.add_subplot()
-    for system in _few(len(g)):
-        axes.plot(distance, g[system], lw=1.1, label=f"{system}")
-    axes.set_xlabel("r (Å)")
-    axes.set_ylabel("g(r)")
-    axes.axhline(1, color="gray", lw=0.5)
+    for system in _few(len(curve.y)):
+        axes.plot(curve.x[system], curve.y[system], lw=1.1, label=f"{system}")
+    x_label, y_label = axis_labels(curve)
+    axes.set_xlabel(x_label)
+    axes.set_ylabel(y_label)
+    axes.set_title(title, fontsize=8)
     plain(axes)
-    if len(g) > 1:
+    if len(curve.y) > 1:
         axes.legend(title="system", frameon=False, fontsize=7, ncols=2)
     return inked(figure)
+
+
+def axis_labels(curve: Curve) -> tuple[str, str]:
+    """What x and y are, with units."""
+    pairs = ((curve.x_name, curve.x_unit), (curve.y_name, curve.y_unit))
+    x, y = (f"{name} ({unit})" if unit else name for name, unit in pairs)
+    return x, y
 
 
 def structure_figure(pictures: Sequence[tuple[str, Atoms]]) -> Figure:

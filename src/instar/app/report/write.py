@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import html
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,7 +15,8 @@ from matplotlib.figure import Figure
 from instar.app.config import Loaded
 from instar.app.report.figures import (
     as_svg,
-    radial_figure,
+    axis_labels,
+    curve_figure,
     save_png,
     structure_figure,
     thermo_figure,
@@ -23,12 +25,15 @@ from instar.app.report.radial import radial_of
 from instar.app.results.summary import with_error
 from instar.app.results.trajectory import Trajectory
 from instar.app.run.directory import RunDirectory, RunDirectoryError
+from instar.app.run.findings import read_findings
+from instar.app.run.kinds import kind_of
 from instar.memory import show
+from instar.observables import Finding
+from instar.observables.radial import RadialObservation
 from instar.storage import write_atomically
 
 __all__ = ["Section", "write_report"]
 
-_SHOWN = ("temperature", "potential", "pressure", "density", "conserved")
 _MOST_PICTURES = 3
 
 
@@ -52,7 +57,9 @@ def write_report(directory: RunDirectory, loaded: Loaded, sections: Sequence[Sec
     folder = directory.path / "report"
     folder.mkdir(exist_ok=True)
     _write_csv(folder / "summary.csv", summary, trajectory.units)
-    figures = _figures(trajectory, loaded)
+    findings = read_findings(directory.observed, trajectory.systems)
+    _write_curves(folder, findings)
+    figures = _figures(trajectory, loaded, findings)
     for of_heading in figures.values():
         for name, figure in of_heading.items():
             save_png(figure, folder / f"{name}.png")
@@ -64,34 +71,66 @@ def write_report(directory: RunDirectory, loaded: Loaded, sections: Sequence[Sec
     return directory.report
 
 
-def _figures(trajectory: Trajectory, loaded: Loaded) -> dict[str, dict[str, Figure]]:
+def _figures(
+    trajectory: Trajectory, loaded: Loaded, findings: Mapping[str, Finding]
+) -> dict[str, dict[str, Figure]]:
     """Pictures by the heading that they stand under, and by name."""
+    looked = any(isinstance(one, RadialObservation) for one in loaded.observations)
     return {
         "In time": _in_time(trajectory, loaded),
-        "Radial distribution": _radial(trajectory, loaded),
+        "Observed": _observed(findings),
+        "Radial distribution": {} if looked else _radial(trajectory, loaded),
         "Structures": _structures(trajectory, loaded),
     }
 
 
 def _in_time(trajectory: Trajectory, loaded: Loaded) -> dict[str, Figure]:
-    thermo = trajectory.thermo
+    thermo, method = trajectory.thermo, loaded.config.method
     if not len(thermo["step"]):
         return {}
-    shown = {
-        f"{name} ({trajectory.units[name]})": thermo[name] for name in _SHOWN if name != "conserved"
-    }
-    shown["conserved, change (eV)"] = thermo["conserved"] - thermo["conserved"][:1]
-    equilibration = loaded.config.run.equilibration * thermo["time"][0] / thermo["step"][0]
+    timed = "time" in thermo
+    x = (thermo["time"] / 1000, "time (ps)") if timed else (thermo["step"], "steps")
+    before = loaded.config.run.equilibration
+    shaded = method.time(before) / 1000 if timed else before
+    found = {}
+    for name, column in kind_of(loaded).THERMO.items():
+        values, label = thermo[name], f"{name} ({column.unit})"
+        if column.shown == "change":
+            values, label = values - values[:1], f"{name}, change ({column.unit})"
+        if column.shown != "no" and np.isfinite(values).any():
+            found[name] = thermo_figure(*x, values, label, shaded)
+    return found
+
+
+def _observed(findings: Mapping[str, Finding]) -> dict[str, Figure]:
+    """A picture of each curve."""
     return {
-        label.split()[0].strip(","): thermo_figure(thermo["time"], values, label, equilibration)
-        for label, values in shown.items()
-        if np.isfinite(values).any()
+        _file_name(title, name): curve_figure(curve, title)
+        for title, finding in findings.items()
+        for name, curve in finding.curves.items()
+        if np.isfinite(curve.y).any()
     }
+
+
+def _file_name(title: str, name: str) -> str:
+    return re.sub(r"[^\w.-]+", "-", f"{title}-{name}").strip("-")
+
+
+def _write_curves(folder: Path, findings: Mapping[str, Finding]) -> None:
+    """Every curve as a table: one row per system and point."""
+    for title, finding in findings.items():
+        for name, curve in finding.curves.items():
+            path = folder / f"{_file_name(title, name)}.csv"
+            with open(path, "w", newline="", encoding="utf-8") as file:
+                writer = csv.writer(file)
+                writer.writerow(["system", *axis_labels(curve)])
+                for system, points in enumerate(zip(curve.x, curve.y, strict=True)):
+                    writer.writerows((system, x, y) for x, y in zip(*points, strict=True))
 
 
 def _radial(trajectory: Trajectory, loaded: Loaded) -> dict[str, Figure]:
-    distance, g = radial_of(trajectory, loaded)
-    return {"radial": radial_figure(distance, g)} if len(distance) else {}
+    curve = radial_of(trajectory, loaded)
+    return {} if curve is None else {"radial": curve_figure(curve)}
 
 
 def _structures(trajectory: Trajectory, loaded: Loaded) -> dict[str, Figure]:
@@ -174,7 +213,7 @@ def _headline(loaded: Loaded, about: dict[str, Any]) -> str:
     atoms = sum(len(one) for one in loaded.structures)
     versions = about.get("versions", {})
     return html.escape(
-        f"{len(loaded.structures)} systems, {atoms} atoms; {loaded.config.method.ensemble}, "
+        f"{len(loaded.structures)} systems, {atoms} atoms; {loaded.config.method.label}, "
         f"{loaded.config.run.steps} steps; {loaded.config.precision}, seed {loaded.config.seed}; "
         f"instar {versions.get('instar', '')}, jax {versions.get('jax', '')}"
     )
@@ -183,19 +222,24 @@ def _headline(loaded: Loaded, about: dict[str, Any]) -> str:
 def _table(summary: dict[str, Any]) -> str:
     if not summary.get("rows"):
         return "<p>There are no averages yet.</p>"
-    units = {name: summary["systems"][0][name]["unit"] for name in _SHOWN}
-    heads = "".join(f"<th>{name}<br>({unit})</th>" for name, unit in units.items())
+    systems, observed = summary["systems"], summary["observed"]
+    columns = {name: [system[name] for system in systems] for name in summary["shown"]} | observed
+    heads = "".join(_head(name, column[0]["unit"]) for name, column in columns.items())
     rows = [
         f"<tr><td>{number}</td><td>{system['atoms']}</td>"
-        + "".join(f"<td>{with_error(system[name])}</td>" for name in _SHOWN)
+        + "".join(f"<td>{with_error(column[number])}</td>" for column in columns.values())
         + "</tr>"
-        for number, system in enumerate(summary["systems"])
+        for number, system in enumerate(systems)
     ]
     head = f"<thead><tr><th>system</th><th>atoms</th>{heads}</tr></thead>"
     return (
         f'<div class="wide"><table>{head}<tbody>{"".join(rows)}</tbody></table></div>'
         f'<p class="quiet">Mean ± standard error (blocking) of {summary["rows"]} rows.</p>'
     )
+
+
+def _head(name: str, unit: str) -> str:
+    return f"<th>{html.escape(name)}{f'<br>({unit})' if unit else ''}</th>"
 
 
 def _timing(sessions: list[dict[str, Any]], plan: dict[str, Any] | None) -> str:

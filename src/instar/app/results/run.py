@@ -8,6 +8,8 @@ from typing import Any
 
 from instar.app.results.trajectory import Trajectory
 from instar.app.run.directory import RunDirectory
+from instar.app.run.findings import read_findings
+from instar.observables import Finding
 
 __all__ = ["Run"]
 
@@ -33,6 +35,11 @@ class Run:
     def trajectory(self) -> Trajectory:
         """Frames and thermo."""
         return Trajectory(self.directory.trajectory)
+
+    @property
+    def observed(self) -> dict[str, Finding]:
+        """What the entries of ``observe:`` have found so far, by name, in the units they name."""
+        return read_findings(self.directory.observed, self.trajectory.systems)
 
     def export(self, to: str) -> list[Path]:
         """Write it as "extxyz", "h5md", "csv", …, into a folder of the run; returns the paths."""

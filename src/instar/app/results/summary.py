@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from instar.app.config import Loaded
 from instar.app.results.trajectory import Trajectory
+from instar.app.run.directory import RunDirectory
+from instar.app.run.findings import read_findings
+from instar.app.run.kinds import kind_of
 from instar.observables import block_average
 from instar.observables.blocks import FEWEST
 
 __all__ = ["summarised", "with_error"]
 
 
-def summarised(path: Path, loaded: Loaded) -> dict[str, Any]:
+def summarised(directory: RunDirectory, loaded: Loaded) -> dict[str, Any]:
     """Averages over the production: mean ± standard error by blocking, for each system.
 
     A system that was frozen has those of the rows before. What too few rows can't tell is None.
+    ``shown`` names the columns that people look at first; ``observed`` are values that observers
+    have found.
     """
-    trajectory = Trajectory(path)
+    trajectory = Trajectory(directory.trajectory)
     thermo, units = trajectory.thermo, trajectory.units
     after = thermo["step"] > loaded.config.run.equilibration
     systems = [
@@ -30,7 +34,29 @@ def summarised(path: Path, loaded: Loaded) -> dict[str, Any]:
         }
         for n, atoms in enumerate(loaded.structures)
     ]
-    return {"rows": int(after.sum()), "systems": systems}
+    columns = kind_of(loaded).THERMO.items()
+    return {
+        "rows": int(after.sum()),
+        "shown": [name for name, column in columns if column.shown == "value"],
+        "systems": systems,
+        "observed": _observed(directory, len(systems)),
+    }
+
+
+def _observed(directory: RunDirectory, systems: int) -> dict[str, list[dict[str, Any]]]:
+    """Values of observers by name, one per system."""
+    return {
+        f"{title}: {name}": [
+            {"mean": _known(v), "error": _known(e), "unit": found.unit}
+            for v, e in zip(found.value, found.error, strict=True)
+        ]
+        for title, finding in read_findings(directory.observed, systems).items()
+        for name, found in finding.values.items()
+    }
+
+
+def _known(number: Any) -> float | None:
+    return float(number) if np.isfinite(number) else None
 
 
 def _average(rows: np.ndarray, unit: str) -> dict[str, Any]:
@@ -48,4 +74,6 @@ def with_error(found: dict[str, Any]) -> str:
     if not error:
         return f"{mean:.6g}"
     digits = max(0, 1 - int(np.floor(np.log10(error))))
+    if digits > 6:
+        return f"{mean:.3g} ± {error:.2g}"
     return f"{mean:.{digits}f} ± {error:.{digits}f}"

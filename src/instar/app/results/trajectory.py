@@ -24,7 +24,7 @@ class Trajectory:
             self._masses = file["particles/masses"][:]
             self._periodic = file["systems/periodic"][:]
             self.steps = file["frames/step"][:]
-            self.times = file["frames/time"][:]
+            self.times = file["frames/time"][:] if "time" in file["frames"] else None
             self._counts = np.isfinite(file["frames/cell"][:, :, 0, 0]).sum(axis=0)
 
     def __len__(self) -> int:
@@ -92,9 +92,10 @@ class Trajectory:
 
     @functools.cached_property
     def thermo(self) -> dict[str, np.ndarray]:
-        """Columns of the thermo table: step, time (fs), and (rows, systems) of each other."""
+        """Columns of the thermo table: step, time (fs) if steps have one, and (rows, systems)."""
         with open_recording(self.path) as file:
-            return {name: file[f"thermo/{name}"][:] for name in ("step", "time", *self.units)}
+            names = [name for name in ("step", "time") if name in file["thermo"]]
+            return {name: file[f"thermo/{name}"][:] for name in (*names, *self.units)}
 
     def rows(self, system: int) -> slice:
         """Which rows of the tables are its atoms."""

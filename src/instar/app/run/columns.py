@@ -8,39 +8,41 @@ from typing import Any
 import numpy as np
 
 from instar.app.config import Loaded
+from instar.app.config.methods import Method
 from instar.app.config.units import parse_unit
-from instar.app.run.recorder import THERMO
+from instar.app.run.kinds import Kind
+from instar.observables import Quantity
 from instar.storage import Column, Recording
 
 __all__ = ["appending", "recording_of"]
 
-FEMTOSECOND = parse_unit("fs")[0]
 
-
-def recording_of(path: Any, loaded: Loaded, segments: int, systems: range) -> Recording:
+def recording_of(path: Any, kind: Kind, segments: int, systems: range) -> Recording:
     """The recording of a run, which goes on with rows of these systems."""
+    loaded = kind.loaded
     counts = np.array([len(atoms) for atoms in loaded.structures])
     ends = np.concatenate([[0], np.cumsum(counts)])
     atoms = range(int(ends[systems.start]), int(ends[systems.stop]))
     part = {"systems": systems, "particles": atoms}
     return Recording(
-        path, _streams(loaded), _constants(loaded, counts), _about(loaded), segments, part
+        path, _streams(kind), _constants(loaded, counts), _about(loaded), segments, part
     )
 
 
-def _streams(loaded: Loaded) -> dict[str, dict[str, Column]]:
-    systems, particles = len(loaded.structures), sum(map(len, loaded.structures))
-    common = {"step": Column((), "int64"), "time": Column((), "float64", "fs")}
-    vectors = {"positions": "angstrom"}
-    if loaded.config.output.velocities:
-        vectors["velocities"] = "angstrom/fs"
-    frames = {
-        **common,
-        "cell": Column((systems, 3, 3), "float64", "angstrom", "systems"),
-        **{name: Column((particles, 3), "float32", u, "particles") for name, u in vectors.items()},
-    }
-    thermo = {name: Column((systems,), "float64", u, "systems") for name, u in THERMO.items()}
-    return {"frames": frames, "thermo": {**common, **thermo}}
+def _streams(kind: Kind) -> dict[str, dict[str, Column]]:
+    structures = kind.loaded.structures
+    rows = {"systems": len(structures), "particles": sum(map(len, structures))}
+    common = {"step": Column((), "int64")}
+    if kind.loaded.config.method.time(1) is not None:
+        common["time"] = Column((), "float64", "fs")
+
+    def of(columns: Mapping[str, Quantity]) -> dict[str, Column]:
+        return common | {
+            name: Column((rows[q.of], *q.shape), q.dtype, q.unit, q.of)
+            for name, q in columns.items()
+        }
+
+    return {"frames": of(kind.frame_columns), "thermo": of(kind.THERMO)}
 
 
 def _constants(loaded: Loaded, counts: np.ndarray) -> dict[str, dict[str, Any]]:
@@ -74,16 +76,14 @@ def appending(
     recording: Recording,
     thermo: Mapping[str, np.ndarray],
     frames: Mapping[str, np.ndarray],
-    loaded: Loaded,
+    method: Method,
 ) -> Callable[[], None]:
     """Work for the background: rows as they stand on disk."""
 
     def append() -> None:
         for stream, rows in (("thermo", thermo), ("frames", frames)):
-            if len(rows["step"]):
-                timed = {**rows, "time": loaded.config.method.time(rows["step"])}
-                if "velocities" in timed:
-                    timed["velocities"] = timed["velocities"] * FEMTOSECOND
-                recording.append(stream, timed)
+            if len(rows.get("step", ())):
+                time = method.time(rows["step"])
+                recording.append(stream, {**rows} if time is None else {**rows, "time": time})
 
     return append

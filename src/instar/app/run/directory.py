@@ -5,6 +5,7 @@ structures.npz     what the systems began with
 provenance.json    versions, platform, precision, seed
 plan.json          memory: what was expected
 trajectory.h5      frames and thermo (see `instar.storage.recording`)
+observed/          what observers have found, one file per batch
 checkpoints/       the last two
 log.txt            what happened, line by line
 summary.json       averages, once there are some
@@ -44,6 +45,7 @@ class RunDirectory:
         self.path = path
         self.config = path / "config.yaml"
         self.trajectory = path / "trajectory.h5"
+        self.observed = path / "observed"
         self.checkpoints = path / "checkpoints"
         self.log = path / "log.txt"
         self.report = path / "report.html"

@@ -6,17 +6,15 @@ after the other, each from its first step to its last.
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from typing import NamedTuple
 
-from instar.app.api.md_state import fixed_atoms
+import numpy as np
+
 from instar.app.ase.structures import cut_by_atoms
 from instar.app.config import Loaded
-from instar.app.evaluation.point import room_for, tabled
-from instar.app.evaluation.within_budget import estimated_need
 from instar.app.run.build import FIXED, Job, OutgrownError, built
-from instar.app.run.recorder import THERMO
+from instar.app.run.kinds import kind_of
 from instar.memory import (
     HEADROOM,
     Batch,
@@ -29,6 +27,7 @@ from instar.memory import (
     find_budget,
     show,
 )
+from instar.observables import Quantity
 
 __all__ = ["Disk", "cut", "disk_of", "planned", "systems_of"]
 
@@ -38,8 +37,8 @@ def planned(loaded: Loaded, high_water: HighWater) -> tuple[Plan, Job]:
 
     Nothing is computed for what can't fit. What the compiler takes is not counted.
     """
-    for number, atoms in enumerate(loaded.structures):
-        fixed_atoms(number, atoms)  # what can't be run at all is refused for all batches at once
+    kind = kind_of(loaded)
+    kind.check()  # what can't be run at all is refused for all batches at once
     budget = find_budget(loaded.config.memory.budget)
     limit = budget.usable()
     if limit <= FIXED:
@@ -50,7 +49,7 @@ def planned(loaded: Loaded, high_water: HighWater) -> tuple[Plan, Job]:
     batches = [range(len(loaded.structures))]
     while True:
         largest = max(batches, key=lambda batch: _atoms(loaded, batch))
-        need = _estimate(loaded, largest)
+        need = kind.estimate(largest)
         if need <= limit:
             try:
                 with high_water.apart():
@@ -110,21 +109,6 @@ def _atoms(loaded: Loaded, systems: range) -> int:
     return sum(len(loaded.structures[number]) for number in systems)
 
 
-def _estimate(loaded: Loaded, systems: range) -> int:
-    """Bytes that these systems take at least: to see what can't fit without trying.
-
-    A quarter of what an evaluation takes, about: no more than a state of any method.
-    """
-    some = [loaded.structures[number] for number in systems]
-    potential = loaded.potential_of(systems)
-    point = tabled(some, loaded.recipe, loaded.config.precision, potential=potential)
-    room = room_for(point, loaded.config.method.skin)
-    if room is not None:
-        asked = loaded.config.memory.neighbors or 0
-        room = dataclasses.replace(room, neighbors=max(room.neighbors, asked))
-    return estimated_need(point, room) // 4
-
-
 class Disk(NamedTuple):
     """Bytes that a run writes, about: floating-point numbers are hardly compressed."""
 
@@ -143,5 +127,12 @@ def disk_of(loaded: Loaded) -> Disk:
     rows = (steps.equilibration + steps.steps) // output.thermo_every
     systems = len(loaded.structures)
     atoms = _atoms(loaded, range(systems))
-    frame = 12 * atoms * (2 if output.velocities else 1) + 72 * systems
-    return Disk(frames, frames * frame, rows * (16 + 8 * len(THERMO) * systems))
+    kind = kind_of(loaded)
+    frame = sum(_bytes(one, systems, atoms) for one in kind.frame_columns.values())
+    row = 16 + sum(_bytes(one, systems, atoms) for one in kind.THERMO.values())
+    return Disk(frames, frames * frame, rows * row)
+
+
+def _bytes(column: Quantity, systems: int, atoms: int) -> int:
+    count = {"systems": systems, "particles": atoms}[column.of]
+    return np.dtype(column.dtype).itemsize * math.prod(column.shape) * count

@@ -25,11 +25,13 @@ _EVERY = 10.0
 class Progress:
     """Shows how far a run is; abstract. Use it as a context.
 
-    ``grown`` counts growth; ``pace`` says what steps per second mean for the method of the run.
+    ``grown`` counts growth; ``pace`` says what steps per second mean for the method of the run, and
+    ``shown`` names columns of thermo that are shown on the way, with their units.
     """
 
     grown = 0
-    pace: Callable[[float], str] | None = None
+    pace: Callable[[float], str] = staticmethod(lambda speed: "")
+    shown: Mapping[str, str] = {}
 
     def __enter__(self) -> Progress:
         return self
@@ -92,12 +94,11 @@ class _Told(Progress):
         speed = self.clock.speed
         self.facts |= {
             "step": f"{step} of {last} ({phase})",
-            "speed": f"{speed:.0f} steps/s" + (f", {self.pace(speed)}" if self.pace else ""),
+            "speed": f"{speed:.0f} steps/s" + (f", {pace}" if (pace := self.pace(speed)) else ""),
             "left": _left((last - step) / speed) if speed else "–",
         }
         if len(thermo.get("step", ())):
-            self.facts["temperature"] = _range(thermo["temperature"][-1], "K")
-            self.facts["energy"] = f"{np.nansum(thermo['total'][-1]):.8g} eV, all systems"
+            self.facts |= {name: _range(thermo[name][-1], u) for name, u in self.shown.items()}
         self.facts["memory"] = memory
         if self.grown:
             times = "once" if self.grown == 1 else f"{self.grown} times"
@@ -128,8 +129,8 @@ class Lines(_Told):
         super().update(step, last, phase, thermo, memory)
         if time.monotonic() >= self.due or step == last:
             self.due = time.monotonic() + _EVERY
-            shown = ("step", "speed", "left", "temperature", "memory")
-            parts = (f"{name} {self.facts[name]}" for name in shown if name in self.facts)
+            names = ("step", "speed", "left", *self.shown, "memory")
+            parts = (f"{name} {self.facts[name]}" for name in names if name in self.facts)
             self.say(", ".join(parts))
 
 

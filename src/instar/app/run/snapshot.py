@@ -1,7 +1,7 @@
 """A state as named arrays, and back: what a checkpoint holds.
 
-Only what steps change is kept: particles, systems and the neighbor list. The potential and the
-constraints are made anew from the configuration and the structures that a run began with.
+A state says itself what steps change (`DynamicState.CHANGED`); what its observers have seen comes
+with it. All else is made again from the configuration and the structures that a run began with.
 """
 
 from __future__ import annotations
@@ -14,41 +14,45 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from instar.dynamics import md
-from instar.dynamics.md.state import NEIGHBORS
+from instar.core.data import Table
+from instar.dynamics import DynamicState
+from instar.observables import Rows
 from instar.storage import CheckpointError
 
 __all__ = ["arrays_of", "restored", "sizes_of"]
 
 
-def _kept(state: md.State) -> dict[str, Any]:
-    return {
-        "particles": state.particles.data,
-        "systems": state.systems.data,
-        "neighbors": state.neighbors,
-        "step": state.step,
-    }
+def _kept(state: DynamicState) -> dict[str, Any]:
+    fields = {name: getattr(state, name) for name in state.CHANGED}
+    kept = {name: one.data if isinstance(one, Table) else one for name, one in fields.items()}
+    return kept | {"observed": _lasting(state)}
 
 
-def arrays_of(state: md.State) -> dict[str, np.ndarray]:
+def _lasting(state: DynamicState) -> dict[str, Any]:
+    """Observers that remember; rows have been written down by then."""
+    observers = state.observed.observers
+    return {name: one for name, one in observers.items() if not isinstance(one, Rows)}
+
+
+def arrays_of(state: DynamicState) -> dict[str, np.ndarray]:
     """Everything that a step changes, by name."""
     leaves, _ = jax.tree.flatten_with_path(jax.device_get(_kept(state)))
     return {jax.tree_util.keystr(path): np.asarray(leaf) for path, leaf in leaves}
 
 
-def sizes_of(state: md.State) -> dict[str, int] | None:
-    """The room of the neighbor list, which may have grown."""
-    return None if state.neighbors is None else dataclasses.asdict(state.neighbors.sizes)
+def sizes_of(state: DynamicState) -> dict[str, int]:
+    """The room of the state and of its observers, which may have grown."""
+    return state.sizes | state.observed.sizes
 
 
 def restored(
-    fresh: md.State, arrays: Mapping[str, np.ndarray], sizes: Mapping[str, int] | None
-) -> md.State:
+    fresh: DynamicState, arrays: Mapping[str, np.ndarray], sizes: Mapping[str, int]
+) -> DynamicState:
     """A state as it was, from a fresh one of the same systems."""
-    if (sizes is None) != (fresh.neighbors is None):
+    if set(sizes) != set(sizes_of(fresh)):
         raise CheckpointError("The checkpoint is that of another system.")
-    if sizes is not None and fresh.neighbors is not None:
-        fresh = NEIGHBORS.set(fresh, fresh.neighbors.resized(**sizes))
+    watch = fresh.observed.resized({n: sizes[n] for n in fresh.observed.sizes})
+    fresh = dataclasses.replace(fresh.resized({n: sizes[n] for n in fresh.sizes}), observed=watch)
     leaves, structure = jax.tree.flatten_with_path(_kept(fresh))
     names = [jax.tree_util.keystr(path) for path, _ in leaves]
     if set(names) != set(arrays):
@@ -61,10 +65,7 @@ def restored(
                 f"where {jnp.result_type(leaf)}{jnp.shape(leaf)} was expected."
             )
     kept = jax.tree.unflatten(structure, [jnp.asarray(arrays[name]) for name in names])
-    return dataclasses.replace(
-        fresh,
-        particles=dataclasses.replace(fresh.particles, data=kept["particles"]),
-        systems=dataclasses.replace(fresh.systems, data=kept["systems"]),
-        neighbors=kept["neighbors"],
-        step=kept["step"],
-    )
+    watch = dataclasses.replace(watch, observers={**watch.observers, **kept.pop("observed")})
+    tables = {n: new for n, new in kept.items() if isinstance(getattr(fresh, n), Table)}
+    others = {n: new for n, new in kept.items() if n not in tables}
+    return dataclasses.replace(fresh.with_tables(tables), observed=watch, **others)

@@ -193,7 +193,7 @@ def as_program(fn: Callable[..., Sequence[Any]], avals: Iterable[Any]) -> Progra
     return jax.make_jaxpr(fn)(*avals)
 
 
-def evaluate(program: Program, *args: Any) -> list[Any]:
+def run_program(program: Program, *args: Any) -> list[Any]:
     """Run a program, equation by equation, in the current trace."""
     return jaxpr_as_fun(program)(*args)
 

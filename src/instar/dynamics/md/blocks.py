@@ -18,10 +18,11 @@ import jax
 import numpy as np
 
 from instar.core.propagator import Repair
-from instar.dynamics.md.containment import explosions
-from instar.dynamics.md.part import Part
-from instar.dynamics.md.simulate import advanced, observing, warn_of
+from instar.dynamics.containment import explosions
 from instar.dynamics.md.state import NEIGHBORS, State
+from instar.dynamics.observing import observing
+from instar.dynamics.part import Part
+from instar.dynamics.simulate import advanced, warn_of
 from instar.neighbors import Sizes
 
 __all__ = ["begin_blocks", "simulate_blocks"]

@@ -19,10 +19,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from instar.core.utils.declaration import Option
+from instar.dynamics.knobs import checked
 from instar.dynamics.md.declared import thermostat
-from instar.dynamics.md.knobs import checked
 from instar.dynamics.md.langevin import with_bath
-from instar.dynamics.md.part import Step
+from instar.dynamics.part import Step
 
 __all__ = ["brownian"]
 

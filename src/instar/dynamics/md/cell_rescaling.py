@@ -32,7 +32,8 @@ from jax import Array, lax
 
 from instar.core.utils.declaration import Option
 from instar.core.utils.jax import dataclass, field
-from instar.dynamics.md.containment import chosen
+from instar.dynamics.containment import chosen
+from instar.dynamics.knobs import checked, checked_every, knob, scaled
 from instar.dynamics.md.coupling import (
     MODES,
     Coupling,
@@ -45,12 +46,11 @@ from instar.dynamics.md.coupling import (
 )
 from instar.dynamics.md.declared import COUPLING, PRESSURE_TIME_CONSTANT, TIME_CONSTANT, barostat
 from instar.dynamics.md.forces import Forces, is_due, with_forces
-from instar.dynamics.md.knobs import checked, checked_every, knob, scaled
 from instar.dynamics.md.motion import Drift, Kick
-from instar.dynamics.md.part import Part, Step, begun, step_of
-from instar.dynamics.md.random import system_matrices, system_uniforms
 from instar.dynamics.md.state import State
 from instar.dynamics.md.velocity_rescaling import VelocityRescaling
+from instar.dynamics.part import Part, Step, begun, step_of
+from instar.dynamics.streams import system_matrices, system_uniforms
 from instar.geometry.constants import BOLTZMANN
 from instar.observables.kinetic import kinetic_energy
 

@@ -13,8 +13,8 @@ from instar.core.propagator import propagate_and_fix
 from instar.core.result import as_result_function
 from instar.core.utils.jax import dataclass, field
 from instar.dynamics.md.centre import without_net_force
-from instar.dynamics.md.part import Part
 from instar.dynamics.md.state import NEIGHBORS, State
+from instar.dynamics.part import Part
 from instar.potentials import evaluate
 
 __all__ = ["Forces", "compile_forces", "computed", "is_due", "with_forces"]

@@ -19,14 +19,14 @@ from jax import Array
 
 from instar.core.utils.declaration import Option
 from instar.core.utils.jax import dataclass
+from instar.dynamics.knobs import checked, knob, scaled
 from instar.dynamics.md.centre import without_net_velocity
 from instar.dynamics.md.declared import thermostat
 from instar.dynamics.md.forces import Forces
-from instar.dynamics.md.knobs import checked, knob, scaled
 from instar.dynamics.md.motion import Drift, Kick, on_constraints
-from instar.dynamics.md.part import Part, Step, step_of
-from instar.dynamics.md.random import normals
 from instar.dynamics.md.state import State
+from instar.dynamics.part import Part, Step, step_of
+from instar.dynamics.streams import normals
 from instar.geometry.constants import BOLTZMANN
 from instar.observables.kinetic import squared
 

@@ -15,9 +15,9 @@ import jax.numpy as jnp
 from jax import Array
 
 from instar.core.utils.jax import dataclass
-from instar.dynamics.md.knobs import knob
-from instar.dynamics.md.part import Part
+from instar.dynamics.knobs import knob
 from instar.dynamics.md.state import State
+from instar.dynamics.part import Part
 from instar.observables.kinetic import squared
 
 __all__ = ["Drift", "Kick", "on_constraints"]

@@ -27,6 +27,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from instar.core.utils.jax import dataclass, field
+from instar.dynamics.knobs import checked, checked_every, knob, scaled
 from instar.dynamics.md.coupling import (
     MODES,
     Coupling,
@@ -40,11 +41,10 @@ from instar.dynamics.md.coupling import (
 )
 from instar.dynamics.md.declared import COUPLING, PRESSURE_TIME_CONSTANT, TIME_CONSTANT, barostat
 from instar.dynamics.md.forces import Forces, computed, is_due
-from instar.dynamics.md.knobs import checked, checked_every, knob, scaled
 from instar.dynamics.md.motion import Drift, Kick
 from instar.dynamics.md.nose_hoover import Chain, ChainOnVelocities
-from instar.dynamics.md.part import Part, Step, begun, step_of
 from instar.dynamics.md.state import State
+from instar.dynamics.part import Part, Step, begun, step_of
 from instar.geometry.constants import BOLTZMANN
 from instar.observables.kinetic import molecular_kinetic_tensor
 

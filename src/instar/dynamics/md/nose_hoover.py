@@ -18,12 +18,12 @@ import jax.numpy as jnp
 from jax import Array
 
 from instar.core.utils.jax import dataclass, field
+from instar.dynamics.knobs import checked, knob, scaled
 from instar.dynamics.md.declared import TIME_CONSTANT, thermostat
 from instar.dynamics.md.forces import Forces
-from instar.dynamics.md.knobs import checked, knob, scaled
 from instar.dynamics.md.motion import Drift, Kick
-from instar.dynamics.md.part import Part, Step, begun, step_of
 from instar.dynamics.md.state import State
+from instar.dynamics.part import Part, Step, begun, step_of
 from instar.geometry.constants import BOLTZMANN
 from instar.observables.kinetic import kinetic_energy
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from instar.dynamics.knobs import checked, scaled
 from instar.dynamics.md.forces import Forces
-from instar.dynamics.md.knobs import checked, scaled
 from instar.dynamics.md.motion import Drift, Kick
-from instar.dynamics.md.part import Step, step_of
+from instar.dynamics.part import Step, step_of
 
 __all__ = ["nve"]
 

@@ -105,6 +105,7 @@ def _systems(cell: Any, held: np.ndarray, streams: np.ndarray, dtype: Any) -> Sy
         heat=zeros,
         energy=zeros,
         virial=jnp.zeros((count, 3, 3), dtype),
+        stored=zeros,
         frozen=jnp.zeros(count, bool),
         frozen_at=jnp.zeros(count, jnp.uint32),
     )

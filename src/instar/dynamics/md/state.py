@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from jax import Array
 
@@ -11,6 +12,7 @@ from instar.core.data import Index, Table
 from instar.core.lens import lens
 from instar.core.typing import GroupId, Label, ParticleId, SystemId
 from instar.core.utils.jax import dataclass
+from instar.dynamics.state import DynamicState
 from instar.geometry import AllParticles, Cell
 from instar.neighbors import NeighborList
 from instar.potentials import Potential
@@ -51,6 +53,7 @@ class Systems:
     heat: Array  # (systems,) eV that thermostats and barostats have put in
     energy: Array  # (systems,) eV, potential energy; as of the last step that asked for it
     virial: Array  # (systems, 3, 3) eV, likewise
+    stored: Array  # (systems,) eV that the step stores: it belongs to what is conserved
     frozen: Array  # (systems,) whether the system has exploded and is left as it was before
     frozen_at: Array  # (systems,) uint32: the step that could not be made
     thermostat: Any = None  # columns of the method's own
@@ -58,11 +61,17 @@ class Systems:
 
 
 @dataclass
-class State:
+class State(DynamicState):
     """Systems in motion, with all that a step needs; made by `start`.
 
     ``step`` is the number of the next step. ``observed`` holds what is measured on the way.
     """
+
+    CHANGED: ClassVar[tuple[str, ...]] = ("particles", "systems", "neighbors", "step")
+    ADVICE: ClassVar[str] = (
+        "Make the time step smaller (or the time constant of a barostat larger), or relax the "
+        "structure first."
+    )
 
     particles: Table[ParticleId, Particles]
     systems: Table[SystemId, Systems]
@@ -84,13 +93,32 @@ class State:
 
     def with_particles(self, **columns: Any) -> State:
         """The state with other columns of particles."""
-        data = dataclasses.replace(self.particles.data, **columns)
-        return dataclasses.replace(self, particles=dataclasses.replace(self.particles, data=data))
+        return self.with_columns("particles", **columns)
 
-    def with_systems(self, **columns: Any) -> State:
-        """The state with other columns of systems."""
-        data = dataclasses.replace(self.systems.data, **columns)
-        return dataclasses.replace(self, systems=dataclasses.replace(self.systems, data=data))
+    def vital(self) -> dict[str, Any]:
+        """Positions, velocities, forces; the cell, and what thermostats and barostats keep."""
+        particles, systems = self.particles.data, self.systems.data
+        return {
+            "particles": (particles.positions, particles.velocities, particles.forces),
+            "systems": (systems.cell.vectors, systems.heat, systems.thermostat, systems.barostat),
+        }
+
+    def accounted(self, stored: Array) -> State:
+        """With what the step stores."""
+        return self.with_systems(stored=stored)
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """The room of the neighbor list."""
+        return {} if self.neighbors is None else dataclasses.asdict(self.neighbors.sizes)
+
+    def resized(self, sizes: Mapping[str, int]) -> State:
+        """With the room that a list had."""
+        if set(sizes) != set(self.sizes):
+            raise ValueError("There is a neighbor list in one of the two, but not in both.")
+        if self.neighbors is None:
+            return self
+        return NEIGHBORS.set(self, self.neighbors.resized(**sizes))
 
 
 NEIGHBORS = lens(lambda state: state.neighbors, cls=State)

@@ -7,7 +7,6 @@ import jax.numpy as jnp
 from jax import Array
 
 from instar.core.utils.jax import dataclass
-from instar.dynamics.md.part import Part
 from instar.dynamics.md.state import State
 from instar.observables.kinetic import kinetic_energy, temperature
 from instar.observables.pressure import molecular_pressure_tensor, pressure_tensor
@@ -52,10 +51,11 @@ class Thermo:
         return -jnp.trace(self.molecular_stress, axis1=-2, axis2=-1) / 3
 
 
-def thermo(method: Part, state: State) -> Thermo:
+def thermo(state: State) -> Thermo:
     """Energies, temperature and stress as they are now; one evaluation of the potential.
 
-    Works inside compiled code. Checks are runtime checks: wrap the caller.
+    What is conserved is that of the method that made the last step, or prepared the state. Works
+    inside compiled code. Checks are runtime checks: wrap the caller.
     """
     systems = state.systems.data
     found = evaluate(
@@ -74,7 +74,7 @@ def thermo(method: Part, state: State) -> Thermo:
     measured = Thermo(
         potential=found.energy,
         kinetic=kinetic,
-        conserved=kinetic + found.energy - systems.heat + method.stored(state),
+        conserved=kinetic + found.energy - systems.heat + systems.stored,
         temperature=temperature(kinetic, systems.degrees),
         stress=-pressure_tensor(state.particles, state.systems, virial),
         molecular_stress=-molecular_pressure_tensor(state.particles, state.systems, found.virial),

@@ -8,8 +8,8 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from instar.dynamics.knobs import knob
 from instar.dynamics.md.centre import without_net_velocity
-from instar.dynamics.md.knobs import knob
 from instar.dynamics.md.langevin import thermal_velocities
 from instar.dynamics.md.motion import on_constraints
 from instar.dynamics.md.state import State

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from instar.app.config.potentials import nearest
+from instar.app.config.entries import nearest
 from instar.app.config.registry import EXPORTS, found
 from instar.app.results.trajectory import Trajectory
 from instar.app.run.directory import RunDirectory, RunDirectoryError

@@ -18,9 +18,10 @@ def csv_table(trajectory: Trajectory, folder: Path) -> list[Path]:
     units = [f"{name} ({unit})" for name, unit in trajectory.units.items()]
     with open(path, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
-        writer.writerow(["system", "step", "time (fs)", *units])
+        time = {"time (fs)": thermo["time"]} if "time" in thermo else {}
+        writer.writerow(["system", "step", *time, *units])
         for system in range(trajectory.systems):
-            for row, (step, time) in enumerate(zip(thermo["step"], thermo["time"], strict=True)):
-                values = [repr(float(thermo[name][row, system])) for name in trajectory.units]
-                writer.writerow([system, int(step), repr(float(time)), *values])
+            columns = [*time.values(), *(thermo[name][:, system] for name in trajectory.units)]
+            for row, step in enumerate(thermo["step"]):
+                writer.writerow([system, int(step), *(repr(float(c[row])) for c in columns)])
     return [path]

@@ -12,15 +12,16 @@ __all__ = ["extxyz"]
 
 @export_format("extxyz")
 def extxyz(trajectory: Trajectory, folder: Path) -> list[Path]:
-    """All frames of each system, with step and time (fs)."""
+    """All frames of each system, with step and, where steps have one, time (fs)."""
     import ase.io  # takes a while, and few need it
 
     paths = []
     for system in range(trajectory.systems):
         frames = trajectory.history(system)
         for number, atoms in enumerate(frames):
-            step, time = int(trajectory.steps[number]), float(trajectory.times[number])
-            atoms.info.update(step=step, time=time)
+            atoms.info["step"] = int(trajectory.steps[number])
+            if trajectory.times is not None:
+                atoms.info["time"] = float(trajectory.times[number])
         paths.append(path_of(folder, trajectory, system, "extxyz"))
         ase.io.write(paths[-1], frames, format="extxyz")
     return paths

@@ -61,8 +61,9 @@ def _element(group: Any, name: str, trajectory: Trajectory, value: Any, unit: st
     element = group.create_group(name)
     count = value.shape[0]
     element["step"] = trajectory.steps[:count]
-    element["time"] = trajectory.times[:count]
-    element["time"].attrs["unit"] = "fs"
+    if trajectory.times is not None:
+        element["time"] = trajectory.times[:count]
+        element["time"].attrs["unit"] = "fs"
     if isinstance(value, h5py.VirtualLayout):
         element.create_virtual_dataset("value", value, fillvalue=np.nan)
     else:

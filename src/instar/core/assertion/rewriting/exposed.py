@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from instar.core.assertion.collecting import emit, refuse_holder
 from instar.core.assertion.description import Check
 from instar.core.utils import jax_compat
-from instar.core.utils.jax_compat import Program, evaluate
+from instar.core.utils.jax_compat import Program, run_program
 
 __all__ = ["Bind", "Exposed", "all_passed", "emit_all", "flat", "regroup"]
 
@@ -45,7 +45,7 @@ class Exposed:
         return list(results[: self.results]), checks
 
     def __call__(self, *args: Any) -> tuple[list[Any], list[Check]]:
-        results, checks = self.split(evaluate(self.program, *args))
+        results, checks = self.split(run_program(self.program, *args))
         return results, [Check(c.info, [jnp.asarray(x) for x in c.operands]) for c in checks]
 
 

@@ -19,7 +19,7 @@ from instar.core.assertion.rewriting.exposed import Bind, Exposed, emit_all
 from instar.core.assertion.rewriting.memory import Memory
 from instar.core.assertion.rewriting.record import Record
 from instar.core.utils import jax_compat
-from instar.core.utils.jax_compat import Program, as_program, evaluate, holds_check
+from instar.core.utils.jax_compat import Program, as_program, holds_check, run_program
 
 __all__ = ["rewrite_scan", "rewrite_while"]
 
@@ -67,7 +67,7 @@ class _Body:
         own, passing = kept[: len(self._memory.records)], kept[len(self._memory.records) :]
         groups = self._by_record(passing)
         inputs = [x for pair in zip(self._through, groups, strict=True) for x in _reset(*pair)]
-        results, checks = self._inner.split(evaluate(self._program, *consts, *rest, *inputs))
+        results, checks = self._inner.split(run_program(self._program, *consts, *rest, *inputs))
         arrays = [Check(c.info, [jnp.asarray(x) for x in c.operands]) for c in checks]
         mine = [arrays[i] for i in self._own]
         memory = self._memory.after(counter[0], own, mine) if mine else []
@@ -175,7 +175,7 @@ def _rewritten_while(program: Program, condition: Program, n: int, m: int) -> An
     extra = len(body.types)
 
     def new_condition(*args: Any) -> list[Any]:
-        return evaluate(condition, *args[:n], *args[n + extra :])
+        return run_program(condition, *args[:n], *args[n + extra :])
 
     types = [*condition.in_avals[:n], *body.types, *program.in_avals[m:]]
     return as_program(new_condition, types), _extended(program, m, body), body

@@ -25,7 +25,7 @@ from instar.core.assertion.rewriting.exposed import (
     regroup,
 )
 from instar.core.utils import jax_compat
-from instar.core.utils.jax_compat import Program, as_program, evaluate
+from instar.core.utils.jax_compat import Program, as_program, run_program
 
 __all__ = [
     "rewrite_custom_jvp",
@@ -182,6 +182,6 @@ def _with_all_passed(program: Program, inner: Exposed) -> Program:
     results = len(program.out_avals)
 
     def run(*args: Any) -> list[Any]:
-        return [*evaluate(without, *args)[:results], *flat(all_passed(inner.types))]
+        return [*run_program(without, *args)[:results], *flat(all_passed(inner.types))]
 
     return as_program(run, program.in_avals)

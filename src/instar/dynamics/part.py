@@ -1,7 +1,7 @@
 """`Part`: what a step is made of, and `Step`: parts one after the other.
 
-A step is a propagator. Parts are propagators as well; besides, a part may add columns of its own
-to a state before a run, and say which energy it stores.
+A step is a propagator of a state made of tables, whatever its kind. Parts are propagators as well;
+besides, a part may add columns of its own to a state before a run, and say which energy it stores.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import numpy as np
 from jax import Array
 
 from instar.core.utils.jax import dataclass, field
-from instar.dynamics.md.containment import contained
-from instar.dynamics.md.state import State
+from instar.dynamics.containment import contained
+from instar.dynamics.state import DynamicState
 
 __all__ = ["Part", "Step", "begun", "step_of"]
 
@@ -25,14 +25,14 @@ __all__ = ["Part", "Step", "begun", "step_of"]
 class Part:
     """One part of a step: ``(key, state) -> state``; abstract."""
 
-    def __call__(self, key: Array, state: State, /) -> State:
+    def __call__(self, key: Array, state: Any, /) -> Any:
         raise NotImplementedError(f"{type(self).__name__} does nothing.")
 
-    def begin(self, state: State) -> State:
+    def begin(self, state: Any) -> Any:
         """The state with what this part needs, checked; on the host, before a run."""
         return state
 
-    def stored(self, state: State) -> Array:
+    def stored(self, state: Any) -> Array:
         """Energy (systems,) in eV that belongs to the conserved quantity."""
         return jnp.zeros(len(state.systems), state.dtype)
 
@@ -47,20 +47,23 @@ class Step(Part):
     parts: tuple[Part, ...]
     order: tuple[int, ...] = field(static=True)
 
-    def __call__(self, key: Array, state: State, /) -> State:
+    def __call__[S: DynamicState](self, key: Array, state: S, /) -> S:
         moved = state
         for place, number in enumerate(self.order):
             moved = self.parts[number](jax.random.fold_in(key, place), moved)
         moved = contained(state, moved)
-        return dataclasses.replace(moved, step=state.step + 1)
+        return self._accounted(dataclasses.replace(moved, step=state.step + 1))
 
-    def begin(self, state: State) -> State:
+    def begin[S: DynamicState](self, state: S) -> S:
         """The state with what all parts need."""
         for part in self.parts:
             state = part.begin(state)
-        return state
+        return self._accounted(state)
 
-    def stored(self, state: State) -> Array:
+    def _accounted(self, state: Any) -> Any:
+        return state.accounted(self.stored(state))
+
+    def stored(self, state: Any) -> Array:
         """What all parts store."""
         total = jnp.zeros(len(state.systems), state.dtype)
         for part in self.parts:

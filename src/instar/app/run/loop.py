@@ -1,4 +1,4 @@
-"""`Work`: the one host loop. Advance a chunk, record, checkpoint, show; batch after batch."""
+"""`RunLoop`: the one host loop. Advance a chunk, record, checkpoint, show; batch after batch."""
 
 from __future__ import annotations
 
@@ -16,14 +16,16 @@ import jax
 import numpy as np
 
 from instar.app.config import Loaded
-from instar.app.run.build import Job, OutgrownError, built, bytes_of, need_of_chunk, placed
+from instar.app.run.build import Job, OutgrownError, built, bytes_of, need_of_chunk
 from instar.app.run.columns import appending, recording_of
 from instar.app.run.directory import RunDirectory, RunDirectoryError
+from instar.app.run.findings import remove_findings, write_findings
 from instar.app.run.planning import cut, systems_of
 from instar.app.run.progress import Progress
+from instar.app.run.rows import fetched, findings
 from instar.app.run.snapshot import arrays_of, restored, sizes_of
 from instar.core.propagator import Repair, advance
-from instar.dynamics import md
+from instar.dynamics import explosions
 from instar.memory import HighWater, Plan, show
 from instar.storage import (
     Background,
@@ -33,7 +35,7 @@ from instar.storage import (
     write_checkpoint,
 )
 
-__all__ = ["StoppedError", "Work"]
+__all__ = ["RunLoop", "StoppedError"]
 
 type Sizes = Mapping[str, int]
 
@@ -59,7 +61,7 @@ class _Memory:
         return self.state + (self.high_water.growth() or 0)
 
 
-class Work:
+class RunLoop:
     """A run that is going on: its batch, its state, its recording, its clock."""
 
     def __init__(
@@ -133,9 +135,8 @@ class Work:
     def _restore(self, found: Checkpoint) -> None:
         """The state of a checkpoint; what has come so far is not stopped by its memory."""
         job = self._begin_batch(None)
-        notes = self.state.observed
         state = restored(self.state, found.arrays, found.meta["sizes"])
-        self.state = placed(dataclasses.replace(state, observed=notes))
+        self.state = job.kind.placed(state)
         with self.memory.high_water.apart():
             need = need_of_chunk(job, self.state)
         if need > self.limit:
@@ -155,7 +156,7 @@ class Work:
         self.memory.state = bytes_of(job.state) if jax.default_backend() == "cpu" else 0
         if limit is not None:
             self._check_need(job.need)
-            grown = sizes_of(job.state) or {}
+            grown = sizes_of(job.state)
             self._say_what_grew("before the first step", job.sizes or {}, grown)
         return self.job
 
@@ -182,7 +183,7 @@ class Work:
     def _run_batch(self, background: Background) -> None:
         assert self.job is not None
         recording = recording_of(
-            self.directory.trajectory, self.loaded, self.segments, self.job.systems
+            self.directory.trajectory, self.job.kind, self.segments, self.job.systems
         )
         try:
             self._record_batch(self.job, recording, background)
@@ -204,7 +205,7 @@ class Work:
         due = time.monotonic() + pause
         while int(self.state.step) < self.last and not self.stop.is_set():
             thermo, frames = self._advance_a_chunk(job)
-            background.do(appending(recording, thermo, frames, self.loaded))
+            background.do(appending(recording, thermo, frames, self.loaded.config.method))
             if time.monotonic() >= due:
                 self._checkpoint(background, recording)
                 due = time.monotonic() + pause
@@ -214,21 +215,20 @@ class Work:
         step = int(self.state.step)
         phase = job.phase_at(step)
         count = min(self.chunk, job.longest_chunk, phase.last - step)
-        begin, sizes = time.monotonic(), sizes_of(self.state) or {}
+        begin, sizes = time.monotonic(), sizes_of(self.state)
         if phase.name not in self.prepared:
             self._prepare(job, self.state)
             self.prepared.add(phase.name)
 
         def repaired(repair: Repair) -> None:
-            self._say_what_grew(f"at step {repair.step}", sizes, sizes_of(repair.state) or {})
-            sizes.update(sizes_of(repair.state) or {})
+            self._say_what_grew(f"at step {repair.step}", sizes, sizes_of(repair.state))
+            sizes.update(sizes_of(repair.state))
             self._prepare(job, repair.state)
 
         state = advance(phase.step, job.key, self.state, count, start=step, on_repair=repaired)
-        thermo, frames = state.observed.read()
+        self.state, thermo, frames = fetched(job.kind, state)
         self.memory.high_water.give_back_beyond(self.memory.planned - self.memory.state)
         took = time.monotonic() - begin
-        self.state = dataclasses.replace(state, observed=state.observed.erased())
         self.chunk = int(np.clip(count * _CHUNK_SECONDS / max(took, 1e-3), 1, 4 * self.chunk))
         self._look_for_explosions(job.systems.start)
         self.progress.update(
@@ -246,7 +246,7 @@ class Work:
         taken, planned = show(self.memory.taken), show(self.memory.planned)
         return f"{taken}, planned {planned}, allowed {show(self.limit)}"
 
-    def _prepare(self, job: Job, state: md.State) -> None:
+    def _prepare(self, job: Job, state: Any) -> None:
         """Compile what comes next, and see that it fits."""
         with self.memory.high_water.apart():
             self._check_need(need_of_chunk(job, state))
@@ -260,6 +260,7 @@ class Work:
         """Begin the batch anew as two: together they no longer fit."""
         self.plan = cut(self.loaded, self.plan, self.batch, need)
         self.directory.write_json("plan.json", self.plan.to_json())
+        remove_findings(self.directory.observed, systems_of(self.plan, self.batch).start)
         self.segments = self.segments_before
         self._let_go()
         self.say(
@@ -290,7 +291,7 @@ class Work:
 
     def _look_for_explosions(self, first: int) -> None:
         if int(np.sum(self.state.systems.data.frozen)) > len(self.exploded):
-            found = md.explosions(self.state)
+            found = explosions(self.state)
             for explosion in found:
                 if explosion.system not in self.exploded:
                     self.say(str(explosion._replace(system=first + explosion.system)))
@@ -303,6 +304,8 @@ class Work:
         background.wait()
         self.checkpoints, self.segments = self.checkpoints + 1, recording.segments
         systems = self.job.systems
+        found = findings(self.loaded, self.state)
+        write_findings(self.directory.observed, systems, found)
         meta = {
             "configuration": _digest(self.loaded),
             "number": self.checkpoints,

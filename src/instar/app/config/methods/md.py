@@ -1,4 +1,4 @@
-"""`method:` of a configuration: a model per kind, made from the methods that are declared."""
+"""``method: {type: md, …}``: a model made from the thermostats and barostats that are declared."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field, TypeAdapter, create_model, model_validator
 
-from instar.app.config.base import ConfigurationError, Duration, Length, Strict
+from instar.app.config.base import ConfigurationError, Duration, Length
 from instar.app.config.fields import field_of
+from instar.app.config.methods.base import Method
 from instar.app.config.registry import found
 from instar.app.config.units import parse_unit
 from instar.core.utils.declaration import Declaration, Option
@@ -19,7 +20,7 @@ from instar.dynamics import md
 from instar.dynamics.md.declared import BAROSTAT, THERMOSTAT
 from instar.dynamics.method import METHODS
 
-__all__ = ["MdMethod", "defaults_of", "method_model"]
+__all__ = ["MdMethod", "defaults_of", "model"]
 
 _KEYS = {"type", "ensemble", "time_step", "skin"}
 """Keys that have a meaning for every method of molecular dynamics."""
@@ -29,10 +30,10 @@ _SETTLING = 100 * parse_unit("fs")[0]
 """The time constant of the thermostat that equilibrates what is to keep its energy."""
 
 
-class MdMethod(Strict):
+class MdMethod(Method):
     """Molecular dynamics: an ensemble, and the thermostat or barostat that keeps it.
 
-    The model that validates (`method_model`) has the options of all thermostats and barostats as
+    The model that validates (`model`) has the options of all thermostats and barostats as
     further keys.
     """
 
@@ -62,6 +63,11 @@ class MdMethod(Strict):
             if option.is_required and getattr(self, name) is None:
                 raise ValueError(f"{self._name} needs {name}: {option.help}")
         return self
+
+    @property
+    def label(self) -> str:
+        """The ensemble."""
+        return self.ensemble
 
     @property
     def chosen(self) -> Declaration | None:
@@ -125,13 +131,13 @@ class MdMethod(Strict):
         return key if self.chosen is None else {*key, *self.chosen.options}
 
 
-def method_model() -> Any:
-    """The model of ``method:``, with the keys of all that is declared."""
+def model() -> type[MdMethod]:
+    """The model, with the keys of all that is declared."""
     return _model(tuple((name, known.target) for name, known in found(METHODS).items()))
 
 
 @functools.lru_cache(1)
-def _model(declared: tuple[Any, ...]) -> Any:
+def _model(declared: tuple[Any, ...]) -> type[MdMethod]:
     """Made again only when something was declared since."""
     fields: dict[str, Any] = {
         role.removeprefix("md."): _naming(role) for role in (THERMOSTAT, BAROSTAT)

@@ -1,4 +1,4 @@
-"""`evaluate`: a function of one frame over a long trajectory, within a budget.
+"""`over_frames`: a function of one frame over a long trajectory, within a budget.
 
 Frames are read, computed and let go batch by batch. The batches come from a plan, so the result
 is there in the end, whatever the length of the trajectory; it equals the unbatched one.
@@ -23,7 +23,7 @@ from instar.memory.reduction import reduction_of
 from instar.memory.run import Event, Outcome, run
 from instar.memory.work import plan_work, programs_of
 
-__all__ = ["Evaluated", "Watcher", "evaluate"]
+__all__ = ["Evaluated", "Watcher", "over_frames"]
 
 WORTHWHILE = 16 * 2**20
 """Bytes of a batch beyond which a CPU gets slower: they leave its caches, and the C library asks
@@ -51,7 +51,7 @@ class Evaluated:
     outcome: Outcome
 
 
-def evaluate(
+def over_frames(
     function: Any,
     frames: Any,
     *,

@@ -9,20 +9,21 @@ for particles, nor other systems change what it draws.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from instar.dynamics.md.state import State
+from instar.dynamics.state import DynamicState
 
 __all__ = ["chi_squared", "normals", "system_matrices", "system_normals", "system_uniforms"]
 
 _ROTATIONS = (13, 15, 26, 6, 17, 29, 16, 24)
 
 
-def normals(key: Array, state: State) -> Array:
+def normals(key: Array, state: Any) -> Array:
     """Three standard normal numbers for each particle."""
     data = state.particles.data
     first, second = state.systems.set_data(_system_words(key, state))[data.system]
@@ -35,27 +36,27 @@ def normals(key: Array, state: State) -> Array:
     return lax.optimization_barrier(jnp.stack([x, y, z], axis=1))
 
 
-def system_normals(key: Array, state: State, count: int) -> Array:
+def system_normals(key: Array, state: DynamicState, count: int) -> Array:
     """That many standard normal numbers for each system: (systems, count)."""
     first, second = (words[:, None] for words in _system_words(key, state))
     number = jnp.broadcast_to(jnp.arange(count, dtype=jnp.uint32), (len(state.systems), count))
     return box_muller(*threefry(first, second, number, jnp.full_like(number, 2)), state.dtype)[0]
 
 
-def system_matrices(key: Array, state: State) -> Array:
+def system_matrices(key: Array, state: DynamicState) -> Array:
     """Symmetric matrices (systems, 3, 3) of normal numbers: variance 1, and ½ off the diagonal."""
     drawn = system_normals(key, state, 9).reshape(-1, 3, 3)
     return (drawn + jnp.swapaxes(drawn, 1, 2)) / 2
 
 
-def system_uniforms(key: Array, state: State) -> Array:
+def system_uniforms(key: Array, state: DynamicState) -> Array:
     """A number (systems,) evenly distributed within (0, 1]."""
     first, second = _system_words(key, state)
     counter = jnp.zeros_like(first)
     return _uniform(threefry(first, second, counter, jnp.full_like(counter, 6))[0], state.dtype)
 
 
-def chi_squared(key: Array, state: State, degrees: Array) -> Array:
+def chi_squared(key: Array, state: DynamicState, degrees: Array) -> Array:
     """A number (systems,) distributed as the sum of that many squared normal numbers.
 
     2·Gamma(degrees/2) by G. Marsaglia and W. W. Tsang, ACM Trans. Math. Softw. 26, 363 (2000):
@@ -89,7 +90,7 @@ def chi_squared(key: Array, state: State, degrees: Array) -> Array:
     return 2 * value * boost
 
 
-def _system_words(key: Array, state: State) -> tuple[Array, Array]:
+def _system_words(key: Array, state: DynamicState) -> tuple[Array, Array]:
     """Two words (systems,) that are the key of each system, from the key and its stream."""
     first, second = jax.random.bits(key, (2,), jnp.uint32)
     stream = state.systems.data.stream

@@ -11,7 +11,7 @@ import numpy as np
 from jax import Array
 
 from instar.core.utils.jax import dataclass, is_traced
-from instar.dynamics.md.state import State
+from instar.dynamics.state import DynamicState
 
 __all__ = ["Ramp", "checked", "checked_every", "knob", "scaled"]
 
@@ -37,7 +37,7 @@ class Ramp:
         return start + fraction * (stop - start)
 
 
-def knob(value: Any, state: State) -> Array:
+def knob(value: Any, state: DynamicState) -> Array:
     """A knob at the step that is being made, (systems,)."""
     now = value.at(state.step, state.dtype) if isinstance(value, Ramp) else value
     return _one_per_system(jnp.asarray(now, state.dtype), len(state.systems))

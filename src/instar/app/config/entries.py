@@ -1,0 +1,98 @@
+"""Lists of entries in a configuration, each with a ``type`` that was declared."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import typing
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Union
+
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
+
+from instar.app.config.base import ConfigurationError, shown
+from instar.app.config.fields import instance_of
+from instar.app.config.registry import found
+
+__all__ = ["Entries", "nearest"]
+
+
+class Entries:
+    """The entries under a key: objects of what was declared in a group, by their ``type``.
+
+    ``class_of`` makes the class of an entry from a name and what was declared under it.
+    """
+
+    def __init__(self, key: str, group: str, class_of: Callable[[str, Any], type[Any]]) -> None:
+        self.key, self.group = key, group
+        self._class_of = class_of
+        self._annotation = functools.cache(self._made)
+        self._adapters: dict[tuple[Any, ...], Any] = {}
+
+    def adapter(self) -> Any:
+        """What validates a list of entries; made again only when something was declared since."""
+        known = tuple(self._annotations().values())
+        if known not in self._adapters:
+            union = Union[known]  # noqa: UP007 (built here)
+            kind: Any = Annotated[union, Field(discriminator="type")] if len(known) > 1 else union
+            listed: Any = list.__class_getitem__(kind)
+            self._adapters = {known: TypeAdapter(listed)}
+        return self._adapters[known]
+
+    def validated(self, entries: list[Any]) -> list[Any]:
+        """The objects; a `ConfigurationError` names all mistakes, and the nearest right names."""
+        try:
+            return self.adapter().validate_python(entries)
+        except ValidationError as error:
+            problems = [self._problem(problem, entries) for problem in error.errors()]
+            lines = [f"{shown(place)}: {message}" for place, message in problems]
+            raise ConfigurationError("\n".join(lines), problems) from None
+
+    def _made(self, name: str, target: Any) -> Any:
+        return instance_of(self._class_of(name, target), name)
+
+    def _annotations(self) -> dict[str, Any]:
+        """For each type the annotation of its entry."""
+        declared = found(self.group).items()
+        return {name: self._annotation(name, known.target) for name, known in declared}
+
+    def _problem(self, problem: Any, entries: list[Any]) -> tuple[tuple[Any, ...], str]:
+        """One mistake: where it is, what it is, and the nearest name that would have been right."""
+        number, *rest = problem["loc"]
+        entry = entries[number]
+        kind = entry.get("type") if isinstance(entry, Mapping) else None
+        rest = [part for part in rest if part != kind and "[" not in str(part)]
+        message = problem["msg"].removeprefix("Value error, ")
+        types = list(self._annotations())
+        if problem["type"] == "extra_forbidden":
+            message = f"unknown key{nearest(str(rest[-1]), self._keys(kind, rest))}"
+        elif problem["type"] == "missing":
+            message = "is missing"
+        elif problem["type"] == "union_tag_invalid":
+            message = f"there is no type {kind!r}{nearest(str(kind), types)}"
+        elif problem["type"] == "union_tag_not_found":
+            message = f"has no type; types are {', '.join(types)}"
+        return (self.key, number, *rest), message
+
+    def _keys(self, kind: Any, rest: list[Any]) -> list[str]:
+        """The keys that are known where the last part of a place stands."""
+        known = _model_in(self._annotations()[str(kind)])
+        for part in rest[:-1]:
+            if part in known.model_fields:  # else a number or a label within what was reached
+                known = _model_in(known.model_fields[part].annotation) or known
+        return list(known.model_fields)
+
+
+def _model_in(annotation: Any) -> Any:
+    """The model that an annotation is about, however deep it lies."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    parts = typing.get_args(annotation)
+    return next((model for part in parts if (model := _model_in(part)) is not None), None)
+
+
+def nearest(name: str, known: list[str]) -> str:
+    """The known name that was probably meant, or all of them."""
+    begins = [one for one in known if len(name) > 2 and one.startswith(name)]
+    close = begins[:1] or difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    return f"; did you mean {close[0]!r}?" if close else f"; known are {', '.join(known)}"

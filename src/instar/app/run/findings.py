@@ -1,0 +1,91 @@
+"""What observers of a run have found, on disk: one file per batch of systems."""
+
+from __future__ import annotations
+
+import dataclasses
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from instar.app.config.units import parse_unit
+from instar.observables import Curve, Finding, Value
+from instar.storage import StorageError, packed_arrays, unpacked_arrays, write_atomically
+
+__all__ = ["read_findings", "remove_findings", "write_findings"]
+
+_VERSION = 1
+_KINDS = {"curves": (Curve, ("x", "y")), "values": (Value, ("value", "error"))}
+
+
+def write_findings(folder: Path, systems: range, found: Mapping[str, Finding]) -> None:
+    """Write what was found in some systems, in the units that it is shown in."""
+    if not found:
+        return
+    arrays: dict[str, np.ndarray] = {}
+    about: dict[str, Any] = {}
+    for title, finding in found.items():
+        parts = [(kind, *item) for kind in _KINDS for item in getattr(finding, kind).items()]
+        for kind, name, one in parts:
+            shown = in_units(one)
+            key, fields = f"{title}/{kind}/{name}", _KINDS[kind][1]
+            arrays |= {f"{key}/{field}": getattr(shown, field) for field in fields}
+            text = {k: v for k, v in vars(shown).items() if k not in fields}
+            about[key] = {"of": title, "kind": kind, "name": name, "text": text}
+    folder.mkdir(exist_ok=True)
+    meta = {"version": _VERSION, "systems": [systems.start, systems.stop], "about": about}
+    write_atomically(_path(folder, systems.start), packed_arrays(arrays, meta))
+
+
+def in_units(found: Curve | Value) -> Curve | Value:
+    """Numbers in the units that they are shown in, in double precision."""
+    if isinstance(found, Curve):
+        units = {"x": found.x_unit, "y": found.y_unit}
+    else:
+        units = {"value": found.unit, "error": found.unit}
+    scaled = {
+        name: np.asarray(getattr(found, name), np.float64) / (parse_unit(u)[0] if u else 1.0)
+        for name, u in units.items()
+    }
+    return dataclasses.replace(found, **scaled)
+
+
+def read_findings(folder: Path, systems: int) -> dict[str, Finding]:
+    """What was found in all systems so far, in the units that it is shown in; NaN elsewhere."""
+    found: dict[str, dict[str, dict[str, Any]]] = {}
+    for path in sorted(folder.glob("*.npz")):
+        arrays, meta = _read(path)
+        first, last = meta["systems"]
+        for key, about in meta["about"].items():
+            kind, fields = _KINDS[about["kind"]]
+            new = {field: arrays[f"{key}/{field}"] for field in fields}
+            of = found.setdefault(about["of"], {}).setdefault(about["kind"], {})
+            if about["name"] not in of:
+                empty = {f: np.full((systems, *a.shape[1:]), np.nan) for f, a in new.items()}
+                of[about["name"]] = kind(**empty, **about["text"])
+            for field, array in new.items():
+                getattr(of[about["name"]], field)[first:last] = array
+    return {title: Finding(**parts) for title, parts in found.items()}
+
+
+def _read(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    try:
+        arrays, meta = unpacked_arrays(path.read_bytes())
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        raise StorageError(f"{path} can't be read: {error}.") from error
+    if meta.get("version") != _VERSION:
+        raise StorageError(
+            f"{path} is of version {meta.get('version')}; this instar reads version {_VERSION}."
+        )
+    return arrays, meta
+
+
+def remove_findings(folder: Path, first: int) -> None:
+    """Forget what was found in the batch that begins with this system."""
+    _path(folder, first).unlink(missing_ok=True)
+
+
+def _path(folder: Path, first: int) -> Path:
+    return folder / f"{first:09}.npz"

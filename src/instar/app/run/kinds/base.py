@@ -1,0 +1,63 @@
+"""`Kind`: what a run asks of a kind of method. Molecular dynamics is one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
+
+from instar.app.config import Loaded
+from instar.dynamics import DynamicState, Part
+from instar.observables import Quantity
+
+__all__ = ["Kind"]
+
+
+class Kind:
+    """States and steps of one kind of method, for a configuration; abstract."""
+
+    THERMO: ClassVar[Mapping[str, Quantity]]
+    """The columns of the thermo table."""
+    FRAME: ClassVar[Mapping[str, Quantity]]
+    """The columns that a frame may have."""
+
+    def __init__(self, loaded: Loaded) -> None:
+        self.loaded = loaded
+
+    def check(self) -> None:
+        """Refuse what can't be run at all, before anything is planned."""
+
+    def estimate(self, systems: range) -> int:
+        """Bytes that these systems take at least: to see what can't fit without trying."""
+        raise NotImplementedError
+
+    def state(self, systems: range) -> DynamicState:
+        """These systems at their beginning; what `ready` computes is still missing."""
+        raise NotImplementedError
+
+    def steps(self, systems: range) -> tuple[Part, Part]:
+        """The steps of the equilibration and of the production."""
+        raise NotImplementedError
+
+    def compile(self, state: Any) -> None:
+        """Compile what `ready` runs for such a state; nothing is computed."""
+
+    def ready(self, state: Any) -> Any:
+        """The state with all that a first step needs, buffers grown."""
+        return state
+
+    def placed(self, state: Any) -> Any:
+        """The state on the devices where steps leave it."""
+        raise NotImplementedError
+
+    def thermo_row(self) -> Callable[[Any], dict[str, Any]]:
+        """A function of the state: a row of the thermo table, in internal units."""
+        raise NotImplementedError
+
+    def frame(self) -> Callable[[Any], dict[str, Any]]:
+        """A function of the state: a frame as it was asked for, in internal units."""
+        raise NotImplementedError
+
+    @property
+    def frame_columns(self) -> dict[str, Quantity]:
+        """The columns of frames that were asked for."""
+        raise NotImplementedError

@@ -1,0 +1,116 @@
+"""Molecular dynamics as a kind of method."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any, cast
+
+import jax
+import numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+from instar.app.api.md_state import fixed_atoms, state_of
+from instar.app.config.methods.md import MdMethod
+from instar.app.evaluation.point import room_for, tabled
+from instar.app.evaluation.within_budget import estimated_need
+from instar.app.run.kinds.base import Kind
+from instar.dynamics import Part, md
+from instar.dynamics.md.rows import FRAME, THERMO, Frame, thermo_row
+from instar.observables import Quantity
+
+__all__ = ["MolecularDynamics"]
+
+
+class MolecularDynamics(Kind):
+    """Particles that move by their forces."""
+
+    THERMO, FRAME = THERMO, FRAME
+
+    @property
+    def method(self) -> MdMethod:
+        """What the configuration says about it."""
+        return cast("MdMethod", self.loaded.config.method)
+
+    def check(self) -> None:
+        """Constraints of structures that are not known here."""
+        for number, atoms in enumerate(self.loaded.structures):
+            fixed_atoms(number, atoms)
+
+    def estimate(self, systems: range) -> int:
+        """A quarter of what an evaluation takes, about: no more than a state of any method."""
+        config = self.loaded.config
+        some = [self.loaded.structures[number] for number in systems]
+        potential = self.loaded.potential_of(systems)
+        point = tabled(some, self.loaded.recipe, config.precision, potential=potential)
+        room = room_for(point, self.method.skin)
+        if room is not None:
+            asked = config.memory.neighbors or 0
+            room = dataclasses.replace(room, neighbors=max(room.neighbors, asked))
+        return estimated_need(point, room) // 4
+
+    def state(self, systems: range) -> md.State:
+        """Systems with their velocities, without forces."""
+        config = self.loaded.config
+        state = state_of(
+            [self.loaded.structures[number] for number in systems],
+            self.loaded.recipe,
+            [self.loaded.systems[number].temperature for number in systems],
+            config.seed,
+            self.method.skin,
+            config.precision,
+            {"mesh": _mesh(), "streams": np.array(systems), "forces": False},
+            potential=self.loaded.potential_of(systems),
+        )
+        if config.memory.neighbors is not None and state.neighbors is not None:
+            room = state.neighbors.resized(neighbors=config.memory.neighbors)
+            state = dataclasses.replace(state, neighbors=room)
+        return state
+
+    def steps(self, systems: range) -> tuple[Part, Part]:
+        """A thermostat brings systems to their temperature where the method would not."""
+        wanted = [self.loaded.systems[number] for number in systems]
+        hot, pressures = (
+            np.array([np.nan if value is None else value for value in column])
+            for column in zip(*((one.temperature, one.pressure) for one in wanted), strict=True)
+        )
+        step = self.method.step(hot, pressures)
+        unknown = any(one.temperature is None for one in self.loaded.systems)  # not of this batch
+        if self.loaded.config.run.equilibration == 0 or unknown:
+            return step, step
+        return self.method.settling(hot) or step, step
+
+    def compile(self, state: md.State) -> None:
+        """The first forces."""
+        md.compile_forces(state)
+
+    def ready(self, state: md.State) -> md.State:
+        """With forces."""
+        return md.computed(state)
+
+    def placed(self, state: md.State) -> md.State:
+        """A list may be divided among devices; all else is on each of them."""
+        neighbors = state.neighbors
+        if neighbors is None or neighbors.mesh is None:
+            return jax.device_put(state, jax.local_devices()[0])
+        everywhere = jax.device_put(state, NamedSharding(neighbors.mesh, PartitionSpec()))
+        return dataclasses.replace(everywhere, neighbors=neighbors.placed())
+
+    def thermo_row(self) -> Callable[[Any], dict[str, Any]]:
+        """Energies, temperature, pressure, density."""
+        return thermo_row
+
+    def frame(self) -> Callable[[Any], dict[str, Any]]:
+        """Cells and positions, velocities on request."""
+        return Frame(self.loaded.config.output.velocities)
+
+    @property
+    def frame_columns(self) -> dict[str, Quantity]:
+        """Without velocities, if they were not asked for."""
+        without = set() if self.loaded.config.output.velocities else {"velocities"}
+        return {name: known for name, known in FRAME.items() if name not in without}
+
+
+def _mesh() -> Mesh | None:
+    devices = jax.local_devices()
+    return Mesh(np.array(devices), ("rows",)) if len(devices) > 1 else None

@@ -1,0 +1,118 @@
+"""`Watch`: observers in a state, each with its schedule, and `Observing`: a step that they look at.
+
+What a run records and what it measures are the same thing: an observer that looks at the state
+after some of the steps, inside of the compiled program. Trajectories do not change by it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+import jax.numpy as jnp
+from jax import Array, lax
+
+from instar.core.lens import Lens, lens
+from instar.core.utils.jax import dataclass, field
+from instar.dynamics.part import Part
+from instar.dynamics.state import DynamicState
+
+__all__ = ["Observing", "Schedule", "Watch", "observing", "place_of"]
+
+
+@dataclass
+class Schedule:
+    """Every ``every`` steps, counted from the step ``origin``; with ``after``, only later ones.
+
+    It follows the step number alone, so that a run that is cut in pieces is the same run.
+    """
+
+    every: int = field(static=True)
+    origin: Any = 0
+    after: bool = field(static=True, default=False)
+
+    def __post_init__(self) -> None:
+        if self.every < 1:
+            raise ValueError(f"Observers look every 1 steps or more, not every {self.every}.")
+
+    def is_due(self, step: Array) -> Array:
+        """Whether to look when so many steps are made."""
+        origin = jnp.asarray(self.origin, jnp.uint32)
+        due = (step + (self.every - origin % self.every)) % self.every == 0
+        return due & (step > origin) if self.after else due
+
+
+@dataclass
+class Watch:
+    """Observers by name, and when each of them looks."""
+
+    observers: dict[str, Any]
+    schedules: dict[str, Schedule]
+
+    def __getitem__(self, name: str) -> Any:
+        return self.observers[name]
+
+    def updated(self, state: DynamicState) -> Watch:
+        """After a step: every observer has had a look, if it is time."""
+        looked = {
+            name: _looked(observer, self.schedules[name].is_due(state.step), state)
+            for name, observer in self.observers.items()
+        }
+        return dataclasses.replace(self, observers=looked)
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Room of observers that may grow, by name."""
+        return {
+            f"{name}: {key}": size
+            for name, observer in self._growing.items()
+            for key, size in observer.sizes.items()
+        }
+
+    def resized(self, sizes: Mapping[str, int]) -> Watch:
+        """With the room that the observers had elsewhere (`sizes`)."""
+        grown = {
+            name: observer.resized({key: sizes[f"{name}: {key}"] for key in observer.sizes})
+            for name, observer in self._growing.items()
+        }
+        return dataclasses.replace(self, observers={**self.observers, **grown})
+
+    @property
+    def _growing(self) -> dict[str, Any]:
+        return {name: one for name, one in self.observers.items() if hasattr(one, "resized")}
+
+
+def _looked(observer: Any, due: Array, state: DynamicState) -> Any:
+    return lax.cond(due, lambda one: one.update(state), lambda one: one, observer)
+
+
+@dataclass
+class Observing(Part):
+    """A step, and after it a look at the state."""
+
+    step: Part
+
+    def __call__(self, key: Array, state: Any, /) -> Any:
+        state = self.step(key, state)
+        return dataclasses.replace(state, observed=state.observed.updated(state))
+
+    def begin(self, state: Any) -> Any:
+        """With what the step needs."""
+        return self.step.begin(state)
+
+    def stored(self, state: Any) -> Array:
+        """What the step stores."""
+        return self.step.stored(state)
+
+
+def observing[S: DynamicState](state: S, observers: Mapping[str, Any], every: int) -> S:
+    """The state with observers that look every few steps."""
+    schedules = dict.fromkeys(observers, Schedule(every))
+    watch = Watch(dict(observers), schedules)
+    return dataclasses.replace(state, observed=watch)
+
+
+def place_of(name: str) -> Lens[Any, Any]:
+    """Where an observer with this name is in a state: what one with buffers that grow asks for."""
+    return lens(lambda state: state.observed.observers[name])

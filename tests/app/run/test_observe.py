@@ -1,0 +1,174 @@
+"""``observe:``: what a run measures on the way is what its frames say, however it was run."""
+
+import json
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from app.runs import StopAfter, configuration, resume, run, written
+
+from instar.app.api.run import StoppedError
+from instar.app.ase.structures import structures_of, tables
+from instar.app.cli.main import main
+from instar.app.config import load
+from instar.app.config.base import ConfigurationError
+from instar.core.utils.jax import dataclass
+from instar.observables import (
+    DensityProfile,
+    RadialDistribution,
+    mean_square_displacement,
+    observe,
+)
+
+pytestmark = pytest.mark.usefixtures("quickly_compiled")
+
+OBSERVE = [
+    {"type": "radial_distribution", "every": 10, "reach": "7 angstrom", "bins": 40},
+    {"type": "mean_square_displacement", "every": 10, "window": 6},
+    {"type": "density_profile", "every": 10, "axis": "a", "bins": 8},
+]
+
+
+def config(**changes):
+    return configuration("cell_rescaling", observe=OBSERVE, **changes)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    return run(config(), out=tmp_path_factory.mktemp("observe") / "whole")
+
+
+@dataclass
+class Frame:
+    particles: object
+    systems: object
+
+
+def stacked(trajectory):
+    frames = [
+        Frame(*tables(structures_of(trajectory.structures(n)), np.float64))
+        for n in range(len(trajectory))
+    ]
+    return frames[0], jax.tree.map(lambda *leaves: jnp.stack(leaves), *frames)
+
+
+def test_what_is_found_is_what_the_frames_say(whole):
+    found = whole.observed
+    with jax.enable_x64(True):
+        first, frames = stacked(whole.trajectory)
+        radial = observe(RadialDistribution.of(first, 7.0, 40), frames).result()
+        profile = observe(DensityProfile.of(first, 0, 8), frames).result()
+        positions, system = frames.particles.data.positions, first.particles.data.system
+        msd = mean_square_displacement(positions, system, lags=6)
+    g, n = (found["radial_distribution"].curves[name] for name in "gn")
+    np.testing.assert_allclose(g.x[1], radial.distance)
+    # Frames are in single precision: now and then an atom is in the bin beside.
+    np.testing.assert_allclose(g.y, radial.g, atol=0.05)
+    np.testing.assert_allclose(n.y[:, -1], radial.coordination[:, -1], rtol=1e-2)
+    density = found["density_profile"].curves["density"]
+    np.testing.assert_allclose(density.y, profile.density, atol=2e-4)
+    np.testing.assert_allclose(density.x, profile.position, rtol=1e-6)
+    curve = found["mean_square_displacement"].curves["msd"]
+    np.testing.assert_allclose(curve.y, msd.T, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(curve.x[0], 0.02 * np.arange(6))
+    slope = np.polyfit(curve.x[0, 3:], curve.y[:, 3:].T, 1)[0]
+    value = found["mean_square_displacement"].values["diffusion"]
+    np.testing.assert_allclose(value.value, slope / 6 * 1e-4)  # Å²/ps in cm²/s
+    assert (value.error > 0).all()
+
+
+def test_a_run_that_was_stopped_finds_the_same_to_the_bit(whole, tmp_path):
+    with pytest.raises(StoppedError):
+        run(config(), out=tmp_path / "cut", progress=StopAfter(70))
+    before = (tmp_path / "cut" / "observed" / "000000000.npz").read_bytes()
+    resume(tmp_path / "cut")
+    after = (tmp_path / "cut" / "observed" / "000000000.npz").read_bytes()
+    assert after != before
+    assert after == (whole.path / "observed" / "000000000.npz").read_bytes()
+
+
+def test_batches_find_what_one_batch_finds(whole, tmp_path):
+    plan = json.loads((whole.path / "plan.json").read_text())
+    budget = int((plan["shapes"][0]["bytes"] - 100_000) / 0.9)
+    cut = run(config(memory={"budget": budget}), out=tmp_path / "cut")
+    assert len(list((cut.path / "observed").iterdir())) == 2
+    for title, finding in whole.observed.items():
+        for name, curve in finding.curves.items():
+            other = cut.observed[title].curves[name]
+            np.testing.assert_allclose(other.y, curve.y, rtol=1e-6, atol=1e-9, err_msg=title)
+
+
+def test_a_trajectory_does_not_change_by_being_observed(whole, tmp_path):
+    alone = run(configuration("cell_rescaling"), out=tmp_path / "alone")
+    assert not alone.observed
+    for system in range(2):
+        np.testing.assert_array_equal(
+            alone.trajectory.positions(system), whole.trajectory.positions(system)
+        )
+
+
+def test_averages_and_values_stand_in_the_summary_and_in_the_report(whole):
+    from instar.app.report import write_report
+
+    summary = whole.summary["observed"]["mean_square_displacement: diffusion"]
+    value = whole.observed["mean_square_displacement"].values["diffusion"]
+    assert [one["mean"] for one in summary] == value.value.tolist()
+    page = write_report(whole.directory, load(whole.directory.config)).read_text()
+    assert "mean_square_displacement: diffusion<br>(cm^2/s)" in page
+    table = (whole.path / "report" / "radial_distribution-g.csv").read_text().splitlines()
+    assert table[0] == "system,r (angstrom),g(r)"
+    assert len(table) == 81
+    assert not (whole.path / "report" / "radial.png").exists()
+
+
+def test_a_pair_that_one_batch_does_not_have_is_found_in_the_others(tmp_path):
+    mixed = configuration(
+        systems=[
+            {
+                "structure": {"random": {"Ar": 12, "Kr": 12}, "density": 1.0},
+                "temperature": "90 K",
+            },
+            configuration()["systems"][0],
+        ],
+        observe=[{**OBSERVE[0], "pair": ["Ar", "Kr"]}],
+        run={"steps": 20},
+    )
+    mixed["potential"][0]["mixing"] = "lorentz_berthelot"
+    mixed["potential"][0]["parameters"]["Kr"] = {"epsilon": "0.014 eV", "sigma": "3.6 angstrom"}
+    found = run(mixed, out=tmp_path / "run").observed["radial_distribution Ar-Kr"].curves["g"]
+    assert np.isfinite(found.y[0]).all()
+    assert np.isnan(found.y[1]).all()
+
+
+MISTAKES = {
+    "no list": ({"type": "density_profile"}, "observe is a list"),
+    "a misspelled type": ([{"type": "radial"}], "there is no type 'radial'; did you mean 'radial_"),
+    "no type": ([{"every": 3}], "has no type"),
+    "a misspelled key": ([{**OBSERVE[0], "rech": 3}], "unknown key; did you mean 'reach'?"),
+    "never": ([{**OBSERVE[0], "every": 0}], "greater than or equal to 1"),
+    "a wrong unit": ([{**OBSERVE[0], "reach": "7 K"}], "7 K"),
+    "a short window": ([{**OBSERVE[1], "window": 2}], "greater than or equal to 3"),
+    "an unknown label": ([{**OBSERVE[1], "label": "Xe"}], "no atom is labelled 'Xe'; there are Ar"),
+    "another axis": ([{**OBSERVE[2], "axis": "z"}], "observe"),
+    "twice": ([OBSERVE[0], OBSERVE[0]], "two observers are called 'radial_distribution'"),
+}
+
+
+@pytest.mark.parametrize(("given", "message"), MISTAKES.values(), ids=MISTAKES)
+def test_mistakes_are_found_before_anything_is_computed(given, message):
+    with pytest.raises(ConfigurationError) as error:
+        load(configuration(observe=given))
+    assert message in str(error.value)
+    assert "observe" in str(error.value)
+
+
+def test_what_has_no_volume_has_no_radial_distribution(tmp_path, capsys):
+    from ase import Atoms
+
+    Atoms("Ar2", [[0, 0, 0], [4, 0, 0]]).write(tmp_path / "pair.xyz")
+    open_one = configuration(observe=OBSERVE[:1])
+    open_one["systems"][1]["structure"] = {"file": "pair.xyz"}
+    path = written(tmp_path / "run.yaml", open_one)
+    assert main(["validate", str(path)]) == 1
+    assert "structure 1 does not repeat along all axes" in capsys.readouterr().err
