@@ -191,6 +191,10 @@ def compare(old: Path, new: Path, row: str, pairs: int) -> None:
         worker.end()
     wall, processors = zip(*ratios, strict=True)
     print(f"{row:14} wall {summary(wall)}   processors {summary(processors)}", flush=True)
+    from record import figure  # imports `instar`, which a worker takes from its checkout
+
+    for clock, found in (("wall", wall), ("processors", processors)):
+        figure(f"{row}, {clock}", statistics.median(found), ">= 0.98", ratios=list(found))
 
 
 def summary(ratios: tuple[float, ...]) -> str:
@@ -208,8 +212,11 @@ def main() -> None:
     parser.add_argument("--rows", nargs="+", choices=list(ROWS), default=list(ROWS))
     given = parser.parse_args()
     print(f"speed of {given.new} over {given.old}, {given.pairs} pairs; goal >= 0.98")
-    for row in given.rows:
-        compare(given.old, given.new, row, max(2, given.pairs))
+    from record import written
+
+    with written("checkouts"):
+        for row in given.rows:
+            compare(given.old, given.new, row, max(2, given.pairs))
 
 
 if __name__ == "__main__":

@@ -35,8 +35,8 @@ PUBLIC_NAMES = {
         output_bytes_per_sample default_leaf_hint broadcast_extra_bytes_for_children
         default_op_hint inflate_for_grad""",
     "instar": "single_point calculator ase_potential read_topology evaluate run resume",
-    "instar.memory": """calibrate plan Plan Budget find_budget Footprint over_frames run plan_work Work
-        Programs HighWater MemoryPlanError OutOfMemoryError BudgetError FrameError""",
+    "instar.memory": """calibrate plan Plan Budget find_budget Footprint over_frames run plan_work
+        Work Programs HighWater MemoryPlanError OutOfMemoryError BudgetError FrameError""",
     "instar.geometry": "AllParticles Cell Rotation",
     "instar.neighbors": "NeighborList NeighborMatrix Sizes brute_force query HasCell",
     "instar.potentials": """Pair LennardJones Buckingham Morse WeeksChandlerAndersen SoftSphere
@@ -46,9 +46,11 @@ PUBLIC_NAMES = {
         DistanceConstraint RigidWater constraints_of""",
     "instar.observables": """Observer observe Series RunningBlocks block_average
         autocorrelation_time effective_samples RadialDistribution Correlation
-        mean_square_displacement
+        mean_square_displacement DensityProfile Rows Observation observed Curve Finding
         velocity_autocorrelation diffusion green_kubo kinetic_energy temperature pressure
         pressure_tensor molecular_pressure_tensor""",
+    "instar.dynamics": """DynamicState Part Step step_of Ramp knob normals system_normals contained
+        explosions Watch Schedule Observing observing place_of simulate""",
     "instar.dynamics.md": """nve langevin velocity_rescaling nose_hoover cell_rescaling mtk brownian
         start simulate simulate_blocks begin_blocks thermo draw_velocities explosions Ramp step_of
         Part Kick Drift Forces State""",

@@ -27,7 +27,12 @@ from instar.core.utils.declaration import option
 from instar.core.utils.jax import dataclass, field
 from instar.geometry import AllParticles
 from instar.observables.diffusion import diffusion, green_kubo
-from instar.observables.entry import Observation, observation, unknown_labels
+from instar.observables.entry import (
+    Observation,
+    for_each_system,
+    observation,
+    unknown_labels,
+)
 from instar.observables.finding import Curve, Finding, Value
 from instar.observables.selection import (
     ObserverError,
@@ -177,6 +182,11 @@ class _InTime(Observation):
         """Its name; with a label, which one."""
         return self.name or " ".join(filter(None, (self.NAME, self.label)))
 
+    @property
+    def fewest_looks(self) -> int:
+        """As many as the window holds."""
+        return self.window
+
     def check(self, structures: Any) -> list[str]:
         """Labels that there are."""
         return unknown_labels([self.label], structures)
@@ -186,28 +196,29 @@ class _InTime(Observation):
         made = _made(state, self.window, self.label, self.without_drift, self._kind)
         return made.in_parts(max(1, min(_PARTS, looks // self.window)), max(1, looks))
 
-    def _found(
-        self,
-        observer: Correlation,
-        interval: float | None,
-        curve: Callable[[np.ndarray], tuple[str, np.ndarray, str, str]],
-        diffusion_of: Callable[[np.ndarray, float], np.ndarray],
-    ) -> Finding:
+    def found(self, observer: Correlation, interval: float | None) -> Finding:
         """A curve from the correlation (window, systems), and D where there is a time."""
         whole = np.asarray(observer.result(), np.float64)
         lags = np.arange(self.window) * (1.0 if interval is None else interval)
-        x = np.broadcast_to(lags, (whole.shape[1], self.window))
         axis = ("lag, in looks", "") if interval is None else ("t", "ps")
-        name, y, *about = curve(whole)
-        curves = {name: Curve(x, y.T, *axis, *about)}
+        name, y, *about = self._curve(whole)
+        curves = {name: Curve(for_each_system(lags, whole.shape[1]), y.T, *axis, *about)}
         if interval is None:
             return Finding(curves)
         parts = np.asarray(observer.result_of_parts(), np.float64)
-        value, *several = (diffusion_of(one, interval) for one in (whole, *parts))
+        value, *several = (self._diffusion(one, interval) for one in (whole, *parts))
         error = np.full_like(value, np.nan)
         if len(several) > 1:
             error = np.std(several, axis=0, ddof=1) / np.sqrt(len(several))
         return Finding(curves, {"diffusion": Value(value, error, "cm^2/s")})
+
+    def _curve(self, whole: np.ndarray) -> tuple[str, np.ndarray, str, str]:
+        """The name of the curve, its values (window, systems), what they are, and their unit."""
+        raise NotImplementedError
+
+    def _diffusion(self, whole: np.ndarray, interval: float) -> np.ndarray:
+        """D (systems,)."""
+        raise NotImplementedError
 
 
 @observation("mean_square_displacement")
@@ -220,15 +231,11 @@ class DisplacementObservation(_InTime):
 
     _kind: ClassVar[tuple[str, Any]] = ("positions", squared_distance)
 
-    def found(self, observer: Correlation, interval: float | None) -> Finding:
-        """The displacements, and D where there is a time."""
-        fit = (self.window // 2, self.window - 1)
-        return self._found(
-            observer,
-            interval,
-            lambda msd: ("msd", msd, "MSD", "angstrom^2"),
-            lambda msd, apart: diffusion(msd, apart, fit).value,
-        )
+    def _curve(self, whole: np.ndarray) -> tuple[str, np.ndarray, str, str]:
+        return "msd", whole, "MSD", "angstrom^2"
+
+    def _diffusion(self, whole: np.ndarray, interval: float) -> np.ndarray:
+        return diffusion(whole, interval, (self.window // 2, self.window - 1)).value
 
 
 @observation("velocity_autocorrelation")
@@ -241,14 +248,11 @@ class VelocityObservation(_InTime):
 
     _kind: ClassVar[tuple[str, Any]] = ("velocities", scalar_product)
 
-    def found(self, observer: Correlation, interval: float | None) -> Finding:
-        """The correlation, and D where there is a time."""
-        return self._found(
-            observer,
-            interval,
-            lambda vacf: ("vacf", vacf / _positive(vacf[:1]), "VACF/VACF(0)", ""),
-            lambda vacf, apart: green_kubo(vacf, apart)[-1],
-        )
+    def _curve(self, whole: np.ndarray) -> tuple[str, np.ndarray, str, str]:
+        return "vacf", whole / _positive(whole[:1]), "VACF/VACF(0)", ""
+
+    def _diffusion(self, whole: np.ndarray, interval: float) -> np.ndarray:
+        return green_kubo(whole, interval)[-1]
 
 
 def _positive(values: np.ndarray) -> np.ndarray:

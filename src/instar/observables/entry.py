@@ -16,6 +16,7 @@ number per system. What is not an average of numbers is a class of its own:
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
@@ -41,6 +42,13 @@ OBSERVERS = "instar.observers"
 """The group of entry points for observers."""
 
 
+def _plain_name(name: str | None) -> str | None:
+    """A name that can be one of a file."""
+    if name is not None and not re.fullmatch(r"[\w.+-]([\w .+-]*[\w.+-])?", name):
+        raise ValueError("a name is made of letters, digits, spaces and _ . + -")
+    return name
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Observation:
     """Something that a run measures on the way, over all looks of its production; abstract."""
@@ -48,12 +56,19 @@ class Observation:
     NAME: ClassVar[str] = ""
 
     every: int = option("steps between two looks", default=10, least=1)
-    name: str | None = option("what it is called in results; its type if left out", default=None)
+    name: str | None = option(
+        "what it is called in results; its type if left out", default=None, check=_plain_name
+    )
 
     @property
     def title(self) -> str:
         """What it is called in results."""
         return self.name or self.NAME
+
+    @property
+    def fewest_looks(self) -> int:
+        """How often it must look to find anything."""
+        return 1
 
     def check(self, structures: Any) -> list[str]:
         """What keeps it from being measured in these structures.

@@ -151,6 +151,12 @@ MISTAKES = {
     "a short window": ([{**OBSERVE[1], "window": 2}], "greater than or equal to 3"),
     "an unknown label": ([{**OBSERVE[1], "label": "Xe"}], "no atom is labelled 'Xe'; there are Ar"),
     "another axis": ([{**OBSERVE[2], "axis": "z"}], "observe"),
+    "a window longer than the run": (
+        [{**OBSERVE[1], "window": 19}],
+        "it finds nothing in less than 190 steps, and the run has 180",
+    ),
+    "a name that is a path": ([{**OBSERVE[2], "name": "../x"}], "a name is made of letters"),
+    "a name of our own": ([{**OBSERVE[2], "name": "record: thermo"}], "a name is made of letters"),
     "twice": ([OBSERVE[0], OBSERVE[0]], "two observers are called 'radial_distribution'"),
 }
 

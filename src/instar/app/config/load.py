@@ -120,7 +120,7 @@ def _loaded(data: dict[str, Any], folder: Path, given: Sequence[Atoms] | None) -
             [(("systems",), f"{len(systems)} systems, where the run has {len(made)}")]
         )
     potential = _made(recipe, systems, made)
-    _check_observations(observations, structures_of(made))
+    _check_observations(observations, structures_of(made), config.run.steps)
     return Loaded(config, data, systems, made, recipe, observations, {range(len(made)): potential})
 
 
@@ -159,13 +159,16 @@ def _observations(data: dict[str, Any], problems: list[Problem]) -> tuple[Observ
         return ()
 
 
-def _check_observations(observations: Sequence[Observation], structures: Structures) -> None:
+def _check_observations(
+    observations: Sequence[Observation], structures: Structures, steps: int
+) -> None:
     """Everything that is to be observed can be."""
-    problems = [
-        (("observe", number), text)
-        for number, one in enumerate(observations)
-        for text in one.check(structures)
-    ]
+    problems: list[Problem] = []
+    for number, one in enumerate(observations):
+        problems += [(("observe", number), text) for text in one.check(structures)]
+        if (needed := one.fewest_looks * one.every) > steps:
+            text = f"it finds nothing in less than {needed} steps, and the run has {steps}"
+            problems.append((("observe", number), text))
     if problems:
         raise _ProblemsError(problems)
 

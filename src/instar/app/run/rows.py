@@ -16,8 +16,8 @@ from instar.observables import Finding, Quantity, Rows
 
 __all__ = ["FRAMES", "THERMO", "fetched", "findings", "watched"]
 
-THERMO, FRAMES = "rows of thermo", "rows of frames"
-"""What the two recorders are called among the observers."""
+THERMO, FRAMES = "record: thermo", "record: frames"
+"""What the two recorders are called among the observers; no observation has a colon in its name."""
 
 _NOTED_BYTES = 2**22
 """Frames that wait for the host take about this much: a step's state is copied now and then."""
