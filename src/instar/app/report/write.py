@@ -222,8 +222,9 @@ def _headline(loaded: Loaded, about: dict[str, Any]) -> str:
 def _table(summary: dict[str, Any]) -> str:
     if not summary.get("rows"):
         return "<p>There are no averages yet.</p>"
-    systems, observed = summary["systems"], summary["observed"]
-    columns = {name: [system[name] for system in systems] for name in summary["shown"]} | observed
+    systems, shown = summary["systems"], summary.get("shown", ())
+    columns = {name: [system[name] for system in systems] for name in shown}
+    columns |= summary.get("observed", {})
     heads = "".join(_head(name, column[0]["unit"]) for name, column in columns.items())
     rows = [
         f"<tr><td>{number}</td><td>{system['atoms']}</td>"

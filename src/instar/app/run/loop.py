@@ -135,7 +135,7 @@ class RunLoop:
     def _restore(self, found: Checkpoint) -> None:
         """The state of a checkpoint; what has come so far is not stopped by its memory."""
         job = self._begin_batch(None)
-        state = restored(self.state, found.arrays, found.meta["sizes"])
+        state = restored(self.state, found.arrays, found.meta["sizes"] or {})
         self.state = job.kind.placed(state)
         with self.memory.high_water.apart():
             need = need_of_chunk(job, self.state)
