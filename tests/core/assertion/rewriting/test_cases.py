@@ -1,5 +1,6 @@
 """A check is reported exactly when it fails, wherever it lies."""
 
+import functools
 from pathlib import Path
 
 import cases_branches
@@ -27,9 +28,14 @@ MODULES = (
 COMPILED = {"eager": lambda f: f, "jit": jax.jit}
 
 
+@functools.cache
+def collecting(program, compiled):
+    """One function for all numbers and tests of a case, so that it is compiled once."""
+    return COMPILED[compiled](with_runtime_assertions(program))
+
+
 def outcome(case, compiled, number):
-    collected = COMPILED[compiled](with_runtime_assertions(case.program))
-    value, assertions = collected(jnp.float32(number))
+    value, assertions = collecting(case.program, compiled)(jnp.float32(number))
     return value, assertions
 
 
