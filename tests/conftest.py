@@ -25,13 +25,16 @@ hypothesis.settings.load_profile("ci")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """All processes of one run share what they compile."""
+    """All processes and modules of one run share what they compile, small programs too.
+
+    Thousands of operations outside of `jit` are programs of their own: 20 ms to compile, 4 to load.
+    """
     if "INSTAR_TEST_PROGRAMS" not in os.environ:
         folder = tempfile.mkdtemp(prefix="instar-programs-")
         os.environ["INSTAR_TEST_PROGRAMS"] = folder
         config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
     jax.config.update("jax_compilation_cache_dir", os.environ["INSTAR_TEST_PROGRAMS"])
-    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
