@@ -74,6 +74,8 @@ OPERATIONS = {
     "lens": lambda s: lens(lambda t: t.table.data.x).set(s, s.table.data.x + 1),
 }
 
+pytestmark = pytest.mark.usefixtures("quickly_compiled")
+
 each = pytest.mark.parametrize("operation", OPERATIONS.values(), ids=OPERATIONS)
 
 
