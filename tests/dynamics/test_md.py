@@ -174,7 +174,8 @@ def waters():
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param("nve", marks=pytest.mark.long), "langevin", "cell_rescaling"]
+    "name",
+    [*(pytest.param(n, marks=pytest.mark.long) for n in ("nve", "langevin")), "cell_rescaling"],
 )
 def test_rigid_water_stays_rigid_and_conserves_what_it_should(name):
     atoms, potential = waters()

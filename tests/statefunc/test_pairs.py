@@ -115,10 +115,20 @@ def test_a_particle_that_meets_its_own_image_takes_it_along():
     close(evaluate(derivative(pair_sum(d)), alone), np.zeros((1, 3, 1)))
 
 
+TERMS_IN_CHUNKS = [bump * r, (d + 1) ** -2, derivative(bump)]
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("term", [bump * r, (d + 1) ** -2, derivative(bump)], ids=str)
-@pytest.mark.parametrize("to", ["particle", "system"])
-def test_chunks_do_not_change_a_sum(layout, term, to):
+@pytest.mark.parametrize(
+    ("to", "term"),
+    [
+        *(("particle", term) for term in TERMS_IN_CHUNKS),
+        ("system", TERMS_IN_CHUNKS[-1]),
+        *(pytest.param("system", t, marks=pytest.mark.long) for t in TERMS_IN_CHUNKS[:-1]),
+    ],
+    ids=str,
+)
+def test_chunks_do_not_change_a_sum(layout, to, term):
     sample = Sample(jnp.asarray(POSITIONS), edges=edges_of(layout, 6))
     whole = pair_sum(term, to=to)
     for chunk in (1, 7, 1000):
