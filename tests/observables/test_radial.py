@@ -5,6 +5,7 @@ import dataclasses
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 from support import raises
 
 from instar.core.lens import lens
@@ -14,6 +15,8 @@ from instar.geometry import Cell
 from instar.neighbors import brute_force
 from instar.observables import ObserverError, RadialDistribution, observe
 from observables.states import State, frames, state
+
+pytestmark = pytest.mark.usefixtures("quickly_compiled")
 
 FCC = np.array([[0, 0, 0], [0, 0.5, 0.5], [0.5, 0, 0.5], [0.5, 0.5, 0]])
 SHELLS = {1: 12, 2: 6, 3: 24, 4: 12, 5: 24, 6: 8, 7: 48, 8: 6}
