@@ -281,7 +281,7 @@ def _virial(each: Array, k: tuple[Array, ...], alpha: Array) -> Array:
     return jnp.sum(each) / 2 * jnp.eye(3, dtype=each.dtype) - outer
 
 
-def fast_size(least: float) -> int:
+def fast_size(least: int | float) -> int:
     """The next number of points that is even and has only small factors."""
     size = max(2, 2 * math.ceil(least / 2))
     while not _is_smooth(size):
