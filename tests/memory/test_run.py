@@ -11,13 +11,13 @@ from jax.tree_util import Partial
 
 from instar.core.assertion import runtime_assert
 from instar.core.capacity import CapacityError
-from instar.memory import OutOfMemoryError, evaluate
+from instar.memory import OutOfMemoryError, over_frames
 
 FRAMES = frames(3000)
 
 
 def roomy(function):
-    return evaluate(dataclasses.replace(function, capacity=2048), FRAMES, budget="1 GiB").value
+    return over_frames(dataclasses.replace(function, capacity=2048), FRAMES, budget="1 GiB").value
 
 
 def kinds(outcome):
@@ -26,7 +26,7 @@ def kinds(outcome):
 
 def test_growth_that_does_not_fit_is_planned_anew_and_equal_to_rounding():
     function = PairEnergy(jnp.float32(2), capacity=128)
-    found = evaluate(function, FRAMES, budget="24 MiB")
+    found = over_frames(function, FRAMES, budget="24 MiB")
     (event,) = found.outcome.events
     assert event.kind == "re-planned"
     assert 0 < event.done <= 1500
@@ -37,7 +37,7 @@ def test_growth_that_does_not_fit_is_planned_anew_and_equal_to_rounding():
 
 def test_growth_that_fits_keeps_every_bit():
     function = PairEnergy(jnp.float32(2), capacity=128)
-    found = evaluate(function, FRAMES, budget="1 GiB")
+    found = over_frames(function, FRAMES, budget="1 GiB")
     assert kinds(found.outcome) == ["grown"]
     assert found.value.tobytes() == roomy(function).tobytes()
 
@@ -45,7 +45,7 @@ def test_growth_that_fits_keeps_every_bit():
 def test_growth_of_one_item_beyond_the_budget_is_refused_before_it_is_allocated():
     big = frames(2, particles=1000, dense_from=0)
     with pytest.raises(OutOfMemoryError, match=r"alone needs .* MiB now that its buffers have"):
-        evaluate(PairEnergy(jnp.float32(1), capacity=128), big, budget="40 MiB")
+        over_frames(PairEnergy(jnp.float32(1), capacity=128), big, budget="40 MiB")
 
 
 def test_a_failed_check_without_a_repair_raises():
@@ -54,13 +54,13 @@ def test_a_failed_check_without_a_repair_raises():
         return x.sum()
 
     with pytest.raises(AssertionError, match=r"2\.0 is too large"):
-        evaluate(checked, np.full((10, 3), 2, np.float32))
+        over_frames(checked, np.full((10, 3), 2, np.float32))
 
 
 def test_a_growing_function_hidden_in_another_says_what_to_do():
     near = PairEnergy(jnp.float32(2), capacity=16)
     with pytest.raises(CapacityError) as caught:
-        evaluate(lambda x: 2 * near(x), FRAMES)
+        over_frames(lambda x: 2 * near(x), FRAMES)
     assert "give the object itself" in caught.value.__notes__[1]
 
 
@@ -76,7 +76,7 @@ def test_halving_goes_on_where_most_of_the_memory_is_always_there():
             return np.ones((part.stop - part.start, 3), np.float32)
 
     weights = jnp.ones(5_000_000)
-    found = evaluate(Partial(lambda w, x: x.sum() + w[0], weights), Source(), reduce="sum")
+    found = over_frames(Partial(lambda w, x: x.sum() + w[0], weights), Source(), reduce="sum")
     assert found.value == 4 * 400
     assert set(kinds(found.outcome)) == {"halved"}
 
@@ -86,7 +86,7 @@ def limited(code):
     prelude = """
     import resource
     import jax, jax.numpy as jnp, numpy as np
-    from instar.memory import Budget, evaluate, plan_work, run
+    from instar.memory import Budget, over_frames, plan_work, run
     from instar.memory.frames import FramesWork, frames_of
 
     jax.block_until_ready(jax.jit(lambda x: x + 1)(jnp.ones(10)))
@@ -128,7 +128,7 @@ def test_running_out_of_memory_halves_the_batch_and_goes_on():
 def test_the_limit_of_the_process_is_found_and_kept():
     out = limited("""
     limit(300 * 2**20)
-    found = evaluate(cost, frames)
+    found = over_frames(cost, frames)
     outcome = found.outcome
     print(outcome.plan.budget.source, len(outcome.events), len(outcome.plan.batches) > 1)
     print(outcome.measured_peak <= outcome.predicted_peak <= outcome.plan.limit)
@@ -141,7 +141,7 @@ def test_one_item_that_really_does_not_fit_raises():
     from instar.memory import OutOfMemoryError
     limit(300 * 2**20)
     try:
-        evaluate(lambda x: jnp.sort(x[:, None] * x[None], axis=0).sum(0),
+        over_frames(lambda x: jnp.sort(x[:, None] * x[None], axis=0).sum(0),
                  np.ones((1, 12_000), np.float32), budget=Budget(2**32, "a lie", ()))
     except OutOfMemoryError as error:
         print(str(error).splitlines()[0][:35])

@@ -49,10 +49,10 @@ def test_a_checkpoint_that_is_cut_is_found(tmp_path, length):
 
 def test_another_version_is_named(tmp_path):
     path = write_checkpoint(tmp_path, 1, ARRAYS, {})
-    path.write_bytes(path.read_bytes().replace(b"checkpoint 1", b"checkpoint 9", 1))
+    path.write_bytes(path.read_bytes().replace(b"checkpoint 2", b"checkpoint 9", 1))
     with raises(
         CheckpointError,
-        f"{path} is a checkpoint of version 9; this instar reads version 1.",
+        f"{path} is a checkpoint of version 9; this instar reads version 2.",
     ):
         read_checkpoint(path)
 

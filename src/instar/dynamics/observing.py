@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import jax.numpy as jnp
+import numpy as np
 from jax import Array, lax
 
 from instar.core.lens import Lens, lens
@@ -33,13 +34,13 @@ class Schedule:
     after: bool = field(static=True, default=False)
 
     def __post_init__(self) -> None:
-        if self.every < 1:
+        if not 1 <= self.every < 2**32:
             raise ValueError(f"Observers look every 1 steps or more, not every {self.every}.")
 
     def is_due(self, step: Array) -> Array:
         """Whether to look when so many steps are made."""
-        origin = jnp.asarray(self.origin, jnp.uint32)
-        due = (step + (self.every - origin % self.every)) % self.every == 0
+        origin, every = jnp.asarray(self.origin, jnp.uint32), np.uint32(self.every)
+        due = step % every == origin % every
         return due & (step > origin) if self.after else due
 
 

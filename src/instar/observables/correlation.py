@@ -160,7 +160,10 @@ class Correlation:
 
 
 _PARTS = 5
-"""Parts of a run whose scatter tells the error of a diffusion coefficient."""
+"""Parts of a run whose scatter tells the error of a diffusion coefficient, at most."""
+
+_FEWEST = 3
+"""Parts below which their scatter tells nothing: neighboring ones share some frames."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -194,7 +197,12 @@ class _InTime(Observation):
     def made(self, state: Any, place: Lens[Any, Any], looks: int) -> Correlation:
         """The observer, in parts that are long enough to tell an error."""
         made = _made(state, self.window, self.label, self.without_drift, self._kind)
-        return made.in_parts(max(1, min(_PARTS, looks // self.window)), max(1, looks))
+        parts = min(_PARTS, looks // self.window)
+        return made.in_parts(parts if parts >= _FEWEST else 1, max(1, looks))
+
+    def least_bytes(self, particles: int, itemsize: int) -> int:
+        """The ring of frames."""
+        return self.window * particles * 3 * itemsize
 
     def found(self, observer: Correlation, interval: float | None) -> Finding:
         """A curve from the correlation (window, systems), and D where there is a time."""
@@ -207,9 +215,7 @@ class _InTime(Observation):
             return Finding(curves)
         parts = np.asarray(observer.result_of_parts(), np.float64)
         value, *several = (self._diffusion(one, interval) for one in (whole, *parts))
-        error = np.full_like(value, np.nan)
-        if len(several) > 1:
-            error = np.std(several, axis=0, ddof=1) / np.sqrt(len(several))
+        error = _error_of_mean(np.array(several))
         return Finding(curves, {"diffusion": Value(value, error, "cm^2/s")})
 
     def _curve(self, whole: np.ndarray) -> tuple[str, np.ndarray, str, str]:
@@ -226,7 +232,7 @@ class _InTime(Observation):
 class DisplacementObservation(_InTime):
     """⟨|r(t) − r(0)|²⟩, and the diffusion coefficient from its slope in the window's second half.
 
-    The error is that of the mean over up to five parts of the run.
+    The error is that of the mean over three to five parts of the run, each as long as the window.
     """
 
     _kind: ClassVar[tuple[str, Any]] = ("positions", squared_distance)
@@ -243,7 +249,7 @@ class DisplacementObservation(_InTime):
 class VelocityObservation(_InTime):
     """⟨v(t)·v(0)⟩/⟨v²⟩, and the diffusion coefficient from the integral up to the window's end.
 
-    The error is that of the mean over up to five parts of the run.
+    The error is that of the mean over three to five parts of the run, each as long as the window.
     """
 
     _kind: ClassVar[tuple[str, Any]] = ("velocities", scalar_product)
@@ -253,6 +259,17 @@ class VelocityObservation(_InTime):
 
     def _diffusion(self, whole: np.ndarray, interval: float) -> np.ndarray:
         return green_kubo(whole, interval)[-1]
+
+
+def _error_of_mean(parts: np.ndarray) -> np.ndarray:
+    """(systems,) from values of parts (parts, systems), NaN where a part has not been seen."""
+    seen = np.isfinite(parts)
+    count = seen.sum(axis=0)
+    number = np.maximum(count, 1)
+    mean = np.where(seen, parts, 0).sum(axis=0) / number
+    squares = np.where(seen, (parts - mean) ** 2, 0).sum(axis=0)
+    error = np.sqrt(squares / np.maximum(count - 1, 1) / number)
+    return np.where(count >= _FEWEST, error, np.nan)
 
 
 def _positive(values: np.ndarray) -> np.ndarray:

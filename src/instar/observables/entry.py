@@ -20,6 +20,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
+import jax
 import numpy as np
 
 from instar.core.lens import Lens
@@ -44,8 +45,10 @@ OBSERVERS = "instar.observers"
 
 def _plain_name(name: str | None) -> str | None:
     """A name that can be one of a file."""
-    if name is not None and not re.fullmatch(r"[\w.+-]([\w .+-]*[\w.+-])?", name):
-        raise ValueError("a name is made of letters, digits, spaces and _ . + -")
+    if name is not None and not re.fullmatch(r"\w([\w .+-]{0,78}[\w+])?", name):
+        raise ValueError(
+            "a name is made of letters, digits, spaces and _ . + -, and has 80 of them at most"
+        )
     return name
 
 
@@ -55,7 +58,7 @@ class Observation:
 
     NAME: ClassVar[str] = ""
 
-    every: int = option("steps between two looks", default=10, least=1)
+    every: int = option("steps between two looks", default=10, least=1, most=2**31)
     name: str | None = option(
         "what it is called in results; its type if left out", default=None, check=_plain_name
     )
@@ -69,6 +72,10 @@ class Observation:
     def fewest_looks(self) -> int:
         """How often it must look to find anything."""
         return 1
+
+    def least_bytes(self, particles: int, itemsize: int) -> int:
+        """Bytes that its observer holds at least, for numbers of so many bytes."""
+        return 0
 
     def check(self, structures: Any) -> list[str]:
         """What keeps it from being measured in these structures.
@@ -142,13 +149,18 @@ class _Averaged(Observation):
     def made(self, state: Any, place: Lens[Any, Any], looks: int) -> Observer:
         """Running averages, for each system."""
         options = tuple((key, getattr(self, key)) for key in self.OPTIONS)
-        return RunningBlocks.of(_Bound(type(self).FUNCTION, options), state)
+        function = _Bound(type(self).FUNCTION, options)
+        shapes = [leaf.shape for leaf in jax.tree.leaves(jax.eval_shape(function, state))]
+        if shapes != [(len(state.systems),)]:
+            raise ObserverError(
+                f"There are {len(state.systems)} systems, but the function gave arrays of shapes "
+                f"{shapes}: it must give one number per system."
+            )
+        return RunningBlocks.of(function, state)
 
     def found(self, observer: Any, interval: float | None) -> Finding:
         """Mean and standard error by blocking."""
         average = observer.result()
-        if np.ndim(average.mean) != 1:
-            raise ObserverError(f"{self.NAME} must give one number per system.")
         return Finding(values={self.title: Value(average.mean, average.error, self.UNIT)})
 
 

@@ -185,7 +185,7 @@ _NEIGHBORS: Lens[Any, NeighborList] = lens(lambda o: o.neighbors, cls=RadialDist
 class RadialObservation(Observation):
     """g(r), and the number of neighbors up to a distance: of a pair of labels, or of all atoms."""
 
-    every: int = option("steps between two looks", default=50, least=1)
+    every: int = option("steps between two looks", default=50, least=1, most=2**31)
     pair: tuple[str, str] | None = option(
         "labels of centres and neighbors; all atoms if left out", default=None, example=["O", "O"]
     )

@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 _FORMAT = b"instar checkpoint "
-_VERSION = b"1"
+_VERSION = b"2"
 _NAME = re.compile(r"(\d{12})\.checkpoint")
 KEPT = 2
 

@@ -13,12 +13,15 @@ from instar.app.ase.structures import structures_of, tables
 from instar.app.cli.main import main
 from instar.app.config import load
 from instar.app.config.base import ConfigurationError
+from instar.app.run.planning import planned
 from instar.core.utils.jax import dataclass
+from instar.memory import HighWater, MemoryPlanError
 from instar.observables import (
     DensityProfile,
     RadialDistribution,
     mean_square_displacement,
     observe,
+    observed,
 )
 
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
@@ -146,6 +149,9 @@ MISTAKES = {
     "a misspelled type": ([{"type": "radial"}], "there is no type 'radial'; did you mean 'radial_"),
     "no type": ([{"every": 3}], "has no type"),
     "a misspelled key": ([{**OBSERVE[0], "rech": 3}], "unknown key; did you mean 'reach'?"),
+    "no number": ([{**OBSERVE[0], "bins": True}], "true and false are not numbers"),
+    "beyond counting": ([{**OBSERVE[0], "every": 2**33}], "less than or equal to"),
+    "a long name": ([{**OBSERVE[2], "name": "x" * 81}], "80 of them at most"),
     "never": ([{**OBSERVE[0], "every": 0}], "greater than or equal to 1"),
     "a wrong unit": ([{**OBSERVE[0], "reach": "7 K"}], "7 K"),
     "a short window": ([{**OBSERVE[1], "window": 2}], "greater than or equal to 3"),
@@ -167,6 +173,83 @@ def test_mistakes_are_found_before_anything_is_computed(given, message):
         load(configuration(observe=given))
     assert message in str(error.value)
     assert "observe" in str(error.value)
+
+
+@observed("three_numbers")
+def three_numbers(state):
+    """Too many."""
+    return jnp.zeros((len(state.systems), 3))
+
+
+@observed("a_table")
+def a_table(state):
+    """Not an array."""
+    return {"x": jnp.zeros(len(state.systems)), "y": jnp.zeros(len(state.systems))}
+
+
+@observed("strange_unit", unit="foo")
+def strange_unit(state):
+    """In a unit that there is not."""
+    return jnp.zeros(len(state.systems))
+
+
+@observed("stumbling")
+def stumbling(state):
+    """A mistake."""
+    return state.particles.data.nothing
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("three_numbers", "it must give one number per system"),
+        ("a_table", "it must give one number per system"),
+        ("strange_unit", "foo"),
+        ("stumbling", "AttributeError"),
+    ],
+)
+def test_functions_that_can_not_be_averaged_are_refused_before_the_first_step(
+    tmp_path, name, message
+):
+    with pytest.raises(ConfigurationError) as error:
+        run(configuration(observe=[{"type": name}]), out=tmp_path / "run")
+    assert message in str(error.value)
+    assert f"observe[0] ({name})" in str(error.value)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_window_that_does_not_fit_is_refused_before_it_is_made():
+    kinds = ("mean_square_displacement", "velocity_autocorrelation")
+    wide = [{"type": kind, "window": 10**5, "every": 1} for kind in kinds]
+    given = configuration(observe=wide, run={"steps": 10**6}, memory={"budget": "100 MiB"})
+    with (
+        jax.enable_x64(True),
+        pytest.raises(MemoryPlanError, match="shorter windows to observe"),
+    ):
+        planned(load(given), HighWater())
+
+
+def test_an_observer_that_fails_costs_no_state(whole, tmp_path, monkeypatch):
+    from instar.app.run import loop
+
+    def fails(*_):
+        raise OSError("No space left")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(loop, "write_findings", fails)
+        with pytest.raises(OSError, match="No space left"):
+            run(config(), out=tmp_path / "run")
+    assert list((tmp_path / "run" / "checkpoints").iterdir())
+
+
+def test_the_report_of_a_stopped_run_has_averages(tmp_path):
+    with pytest.raises(StoppedError):
+        run(config(), out=tmp_path / "cut", progress=StopAfter(70))
+    assert main(["report", str(tmp_path / "cut")]) == 0
+    page = (tmp_path / "cut" / "report.html").read_text()
+    assert "no averages yet" not in page
+    head = (tmp_path / "cut" / "report" / "summary.csv").read_text().splitlines()[0]
+    assert "mean_square_displacement: diffusion mean (cm^2/s)" in head
 
 
 def test_what_has_no_volume_has_no_radial_distribution(tmp_path, capsys):

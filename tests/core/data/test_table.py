@@ -493,3 +493,22 @@ def test_rows_that_do_not_fit_are_named():
 def test_tables_are_not_compared():
     with raises(TypeError, "Tables are not compared with ==."):
         operator.eq(Table.arange(jnp.zeros(2)), Table.arange(jnp.zeros(2)))
+
+
+@pytest.mark.parametrize("rows", [1, 3])
+def test_rows_beside_entries_that_are_there_are_those_of_a_join_with_its_slopes(rows):
+    table = Table.arange(jnp.arange(1.0, rows + 1), label=SystemId)
+    index = Index.integer(np.array([0, rows - 1, rows, 0]), n=rows, label=SystemId)
+    there = np.asarray(index.valid_mask)
+    beside, joined = table.beside(index), table[index]
+    np.testing.assert_array_equal(np.asarray(beside)[there], np.asarray(joined)[there])
+    assert gathers(lambda t, i: t.beside(i), table, index) == (rows > 1)
+
+    def total(data, read):
+        return jnp.sum(jnp.where(index.valid_mask, read(table.set_data(data)) ** 2, 0))
+
+    slopes = [
+        jax.grad(total)(table.data, read)
+        for read in (lambda t: t.beside(index), lambda t: t[index])
+    ]
+    np.testing.assert_array_equal(*slopes)

@@ -19,7 +19,9 @@ __all__ = ["field_of", "fields_of", "instance_of", "model_of", "whole"]
 
 def whole(value: Any) -> Any:
     """Numbers such as 1e6, which YAML takes for text."""
-    if isinstance(value, str | float) and not isinstance(value, bool):
+    if isinstance(value, bool):
+        raise ValueError("true and false are not numbers")
+    if isinstance(value, str | float):
         try:
             number = float(value)
         except ValueError:

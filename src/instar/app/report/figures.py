@@ -56,9 +56,9 @@ def curve_figure(curve: Curve, title: str = "") -> Figure:
     for system in _few(len(curve.y)):
         axes.plot(curve.x[system], curve.y[system], lw=1.1, label=f"{system}")
     x_label, y_label = axis_labels(curve)
-    axes.set_xlabel(x_label)
-    axes.set_ylabel(y_label)
-    axes.set_title(title, fontsize=8)
+    axes.set_xlabel(x_label, parse_math=False)
+    axes.set_ylabel(y_label, parse_math=False)
+    axes.set_title(title, fontsize=8, parse_math=False)
     plain(axes)
     if len(curve.y) > 1:
         axes.legend(title="system", frameon=False, fontsize=7, ncols=2)

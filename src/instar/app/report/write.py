@@ -22,7 +22,7 @@ from instar.app.report.figures import (
     thermo_figure,
 )
 from instar.app.report.radial import radial_of
-from instar.app.results.summary import with_error
+from instar.app.results.summary import summarised, with_error
 from instar.app.results.trajectory import Trajectory
 from instar.app.run.directory import RunDirectory, RunDirectoryError
 from instar.app.run.findings import read_findings
@@ -53,7 +53,7 @@ def write_report(directory: RunDirectory, loaded: Loaded, sections: Sequence[Sec
     if not directory.trajectory.is_file():
         raise RunDirectoryError(f"{directory.path} has no trajectory yet.")
     trajectory = Trajectory(directory.trajectory)
-    summary = directory.read_json("summary.json") or {}
+    summary = directory.read_json("summary.json") or summarised(directory, loaded)
     folder = directory.path / "report"
     folder.mkdir(exist_ok=True)
     _write_csv(folder / "summary.csv", summary, trajectory.units)
@@ -146,10 +146,17 @@ def _structures(trajectory: Trajectory, loaded: Loaded) -> dict[str, Figure]:
 def _write_csv(path: Path, summary: dict[str, Any], units: dict[str, str]) -> None:
     with open(path, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
-        heads = [f"{n} {what} ({u})" for n, u in units.items() for what in ("mean", "error")]
+        systems = summary.get("systems", [])
+        columns = {
+            name: (unit, [system[name] for system in systems]) for name, unit in units.items()
+        }
+        for name, found in summary.get("observed", {}).items():
+            columns[name] = (found[0]["unit"], found)
+        parts = ("mean", "error")
+        heads = [f"{name} {part} ({u})" for name, (u, _) in columns.items() for part in parts]
         writer.writerow(["system", "atoms", *heads])
-        for number, system in enumerate(summary.get("systems", [])):
-            values = [system[name][what] for name in units for what in ("mean", "error")]
+        for number, system in enumerate(systems):
+            values = [found[number][part] for _, found in columns.values() for part in parts]
             writer.writerow([number, system["atoms"], *values])
 
 
@@ -220,7 +227,7 @@ def _headline(loaded: Loaded, about: dict[str, Any]) -> str:
 
 
 def _table(summary: dict[str, Any]) -> str:
-    if not summary.get("rows"):
+    if not (summary.get("rows") or summary.get("observed")):
         return "<p>There are no averages yet.</p>"
     systems, shown = summary["systems"], summary.get("shown", ())
     columns = {name: [system[name] for system in systems] for name in shown}
@@ -235,7 +242,8 @@ def _table(summary: dict[str, Any]) -> str:
     head = f"<thead><tr><th>system</th><th>atoms</th>{heads}</tr></thead>"
     return (
         f'<div class="wide"><table>{head}<tbody>{"".join(rows)}</tbody></table></div>'
-        f'<p class="quiet">Mean ± standard error (blocking) of {summary["rows"]} rows.</p>'
+        f'<p class="quiet">Mean ± standard error, by blocking of {summary["rows"]} rows of thermo; '
+        "what was observed, over all looks.</p>"
     )
 
 

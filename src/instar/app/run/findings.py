@@ -14,14 +14,14 @@ from instar.app.config.units import parse_unit
 from instar.observables import Curve, Finding, Value
 from instar.storage import StorageError, packed_arrays, unpacked_arrays, write_atomically
 
-__all__ = ["read_findings", "remove_findings", "write_findings"]
+__all__ = ["in_units", "read_findings", "remove_findings", "write_findings"]
 
 _VERSION = 1
 _KINDS = {"curves": (Curve, ("x", "y")), "values": (Value, ("value", "error"))}
 
 
 def write_findings(folder: Path, systems: range, found: Mapping[str, Finding]) -> None:
-    """Write what was found in some systems, in the units that it is shown in."""
+    """Write what was found in some systems."""
     if not found:
         return
     arrays: dict[str, np.ndarray] = {}
@@ -29,18 +29,25 @@ def write_findings(folder: Path, systems: range, found: Mapping[str, Finding]) -
     for title, finding in found.items():
         parts = [(kind, *item) for kind in _KINDS for item in getattr(finding, kind).items()]
         for kind, name, one in parts:
-            shown = in_units(one)
-            key, fields = f"{title}/{kind}/{name}", _KINDS[kind][1]
-            arrays |= {f"{key}/{field}": getattr(shown, field) for field in fields}
-            text = {k: v for k, v in vars(shown).items() if k not in fields}
+            key, fields = str(len(about)), _KINDS[kind][1]
+            arrays |= {f"{key}/{field}": getattr(one, field) for field in fields}
+            text = {k: v for k, v in vars(one).items() if k not in fields}
             about[key] = {"of": title, "kind": kind, "name": name, "text": text}
     folder.mkdir(exist_ok=True)
     meta = {"version": _VERSION, "systems": [systems.start, systems.stop], "about": about}
     write_atomically(_path(folder, systems.start), packed_arrays(arrays, meta))
 
 
-def in_units(found: Curve | Value) -> Curve | Value:
-    """Numbers in the units that they are shown in, in double precision."""
+def in_units(found: Finding) -> Finding:
+    """What was found in the units that it is shown in, in double precision."""
+    parts: dict[str, Any] = {
+        kind: {name: _in_units(one) for name, one in getattr(found, kind).items()}
+        for kind in _KINDS
+    }
+    return Finding(**parts)
+
+
+def _in_units(found: Curve | Value) -> Curve | Value:
     if isinstance(found, Curve):
         units = {"x": found.x_unit, "y": found.y_unit}
     else:

@@ -304,8 +304,6 @@ class RunLoop:
         background.wait()
         self.checkpoints, self.segments = self.checkpoints + 1, recording.segments
         systems = self.job.systems
-        found = findings(self.loaded, self.state)
-        write_findings(self.directory.observed, systems, found)
         meta = {
             "configuration": _digest(self.loaded),
             "number": self.checkpoints,
@@ -315,7 +313,11 @@ class RunLoop:
             "segments_before": self.segments_before,
             "step": int(self.state.step),
         }
-        write_checkpoint(self.directory.checkpoints, self.checkpoints, arrays_of(self.state), meta)
+        try:
+            write_findings(self.directory.observed, systems, findings(self.loaded, self.state))
+        finally:  # whatever an observer does, the state is kept
+            arrays = arrays_of(self.state)
+            write_checkpoint(self.directory.checkpoints, self.checkpoints, arrays, meta)
 
 
 def _digest(loaded: Loaded) -> str:

@@ -49,7 +49,7 @@ def planned(loaded: Loaded, high_water: HighWater) -> tuple[Plan, Job]:
     batches = [range(len(loaded.structures))]
     while True:
         largest = max(batches, key=lambda batch: _atoms(loaded, batch))
-        need = kind.estimate(largest)
+        need = kind.estimate(largest) + _observed(loaded, largest)
         if need <= limit:
             try:
                 with high_water.apart():
@@ -77,7 +77,8 @@ def _with_cut(
         raise MemoryPlanError(
             f"System {systems.start} ({_atoms(loaded, systems)} atoms) needs {show(need)}, and a "
             f"run may take {show(budget.usable())} ({budget.source}, {HEADROOM:.0%} kept free).\n"
-            "Give it a larger memory.budget, a shorter skin, or precision: float32."
+            "Give it a larger memory.budget, a shorter skin, shorter windows to observe, or "
+            "precision: float32."
         )
     sizes = [len(loaded.structures[number]) for number in systems]
     cuts = cut_by_atoms(sizes, max(2, parts))
@@ -103,6 +104,12 @@ def _plan(loaded: Loaded, budget: Budget, batches: list[range], need: int, of: r
         Batch(batch, different.index(size)) for batch, size in zip(batches, sizes, strict=True)
     )
     return Plan(budget, HEADROOM, shapes, numbered, footprint)
+
+
+def _observed(loaded: Loaded, systems: range) -> int:
+    """Bytes that observers hold at least."""
+    itemsize, atoms = np.dtype(loaded.config.precision).itemsize, _atoms(loaded, systems)
+    return sum(one.least_bytes(atoms, itemsize) for one in loaded.observations)
 
 
 def _atoms(loaded: Loaded, systems: range) -> int:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from instar.app.config import Loaded
+from instar.app.config.base import ConfigurationError
+from instar.app.config.methods import Method
 from instar.app.config.units import parse_unit
+from instar.app.run.findings import in_units
 from instar.app.run.kinds import Kind
 from instar.dynamics import Schedule, Watch, place_of
-from instar.observables import Finding, Quantity, Rows
+from instar.observables import Finding, Observation, Quantity, Rows
 
 __all__ = ["FRAMES", "THERMO", "fetched", "findings", "watched"]
 
@@ -31,23 +35,32 @@ def watched(kind: Kind, state: Any) -> tuple[Any, int]:
     """The state with all observers of a run, and the steps that fill none of their rows."""
     loaded = kind.loaded
     origin, every = np.asarray(loaded.config.run.equilibration, np.uint32), loaded.config.output
-    thermo_room, frame_room, longest = _room(state, every.thermo_every, every.trajectory_every)
+    frame = sum(
+        math.prod(one.shape) * len(state.particles if one.of == "particles" else state.systems)
+        for one in kind.frame_columns.values()
+    )
+    thermo_room, frame_room, longest = _room(4 * frame, every.thermo_every, every.trajectory_every)
     observers: dict[str, Any] = {THERMO: Rows.of(kind.thermo_row(), state, thermo_room)}
     schedules = {THERMO: Schedule(every.thermo_every, origin)}
     if frame_room:
         observers[FRAMES] = Rows.of(kind.frame(), state, frame_room)
         schedules[FRAMES] = Schedule(every.trajectory_every, origin, after=True)
-    for one in loaded.observations:
+    for number, one in enumerate(loaded.observations):
         looks = loaded.config.run.steps // one.every
-        observers[one.title] = one.made(state, place_of(one.title), looks)
+        try:
+            observers[one.title] = one.made(state, place_of(one.title), looks)
+            _found(one, observers[one.title], loaded.config.method)  # what fails, fails now
+        except Exception as error:  # a function of the user's may raise anything
+            raise ConfigurationError(
+                f"observe[{number}] ({one.title}): {type(error).__name__}: {error}"
+            ) from error
         schedules[one.title] = Schedule(one.every, origin, after=True)
     return dataclasses.replace(state, observed=Watch(observers, schedules)), longest
 
 
-def _room(state: Any, thermo_every: int, frame_every: int) -> tuple[int, int, int]:
+def _room(frame: int, thermo_every: int, frame_every: int) -> tuple[int, int, int]:
     """Rows of thermo and of frames that are noted at once, and the steps that fill neither."""
-    frame = 12 * max(1, len(state.particles))
-    frames = int(np.clip(_NOTED_BYTES // frame, 1, _MOST_ROWS)) if frame_every else 0
+    frames = int(np.clip(_NOTED_BYTES // max(1, frame), 1, _MOST_ROWS)) if frame_every else 0
     longest = _MOST_ROWS * thermo_every
     if frame_every:
         longest = min(longest, frames * frame_every)
@@ -79,11 +92,13 @@ def _in_units(rows: Rows, columns: Mapping[str, Quantity]) -> Table:
 
 
 def findings(loaded: Loaded, state: Any) -> dict[str, Finding]:
-    """What all observations of a run have found so far."""
-    fs = parse_unit("fs")[0]
-    found = {}
-    for one in loaded.observations:
-        time = loaded.config.method.time(one.every)
-        interval = None if time is None else time * fs
-        found[one.title] = one.found(state.observed[one.title], interval)
-    return found
+    """What all observations of a run have found so far, in the units that it is shown in."""
+    method = loaded.config.method
+    return {
+        one.title: _found(one, state.observed[one.title], method) for one in loaded.observations
+    }
+
+
+def _found(one: Observation, observer: Any, method: Method) -> Finding:
+    time = method.time(one.every)
+    return in_units(one.found(observer, None if time is None else time * parse_unit("fs")[0]))

@@ -27,7 +27,7 @@ from instar.core.data.vocabulary import (
 )
 from instar.core.lens import BoundLens, View, identity_lens, lens
 from instar.core.utils.pytree_dataclass import dataclass, field, replace_fields
-from instar.core.utils.trees import DROP, tree_scatter_set, tree_take
+from instar.core.utils.trees import DROP, rows_beside, tree_scatter_set, tree_take
 
 if TYPE_CHECKING:
     from instar.core.typing import SystemId
@@ -122,6 +122,14 @@ class Table[K, D]:
 
     def __getitem__(self, index: Index[K]) -> D:
         return tree_take(self.data, self._positions(index))
+
+    def beside(self, index: Index[K]) -> D:
+        """`table[index]` for arrays, to be used beside entries that are there.
+
+        What stands beside an entry out of bounds means nothing, and is not worth a choice.
+        """
+        positions = self._positions(index)
+        return jax.tree.map(lambda leaf: rows_beside(jnp.asarray(leaf), positions), self.data)
 
     def _positions(self, index: Index[K]) -> Array:
         self._require_index(index)

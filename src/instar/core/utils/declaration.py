@@ -110,8 +110,15 @@ def record(
         )
         for key, known in options.items()
     ]
+    about = dict(namespace or {})
     return dataclasses.make_dataclass(
-        name, fields, bases=bases, namespace=dict(namespace or {}), frozen=True, kw_only=True
+        name,
+        fields,
+        bases=bases,
+        namespace=about,
+        frozen=True,
+        kw_only=True,
+        module=about.get("__module__", __name__),
     )
 
 

@@ -25,6 +25,7 @@ __all__ = [
     "from_host",
     "is_host_like",
     "kahan_summation",
+    "rows_beside",
     "take_rows",
     "tree_concat",
     "tree_map",
@@ -199,6 +200,29 @@ def _slope_of_only_row(primals: Any, tangents: Any) -> tuple[Array, Array]:
     # As a gather: going backward its entries are added up in an order that room does not change.
     leaf, idxs, fill = primals
     return _only_row(leaf, idxs, fill), _gathered(tangents[0], idxs, 0)
+
+
+def rows_beside(leaf: Array, idxs: Array) -> Array:
+    """`take_rows`, where what stands beside an entry out of bounds means nothing.
+
+    One row is repeated without a look at the entries: a loop over rows has that for nothing, while
+    a choice in each of them costs five percent of a step of molecular dynamics.
+    """
+    if leaf.shape[0] == 1 and jnp.issubdtype(leaf.dtype, jnp.inexact):
+        return _repeated(leaf, idxs)
+    return take_rows(leaf, idxs)
+
+
+@jax.custom_jvp
+def _repeated(leaf: Array, idxs: Array) -> Array:
+    row = leaf.reshape((1,) * idxs.ndim + leaf.shape[1:])
+    return jnp.broadcast_to(row, idxs.shape + leaf.shape[1:])
+
+
+@_repeated.defjvp
+def _slope_of_repeated(primals: Any, tangents: Any) -> tuple[Array, Array]:
+    leaf, idxs = primals
+    return _repeated(leaf, idxs), _gathered(tangents[0], idxs, 0)
 
 
 def zero_rows(leaf: Any, rows: int) -> Any:

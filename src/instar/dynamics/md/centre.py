@@ -22,7 +22,7 @@ def without_net_velocity(velocities: Array, state: State) -> Array:
     particles = state.particles.data
     momentum = particles.system.sum_over(particles.masses[:, None] * velocities).data
     drift = jnp.where(state.systems.data.held[:, None], momentum / total_mass(state)[:, None], 0)
-    return velocities - state.systems.set_data(drift)[particles.system]
+    return velocities - state.systems.set_data(drift).beside(particles.system)
 
 
 def without_net_force(forces: Array, state: State) -> Array:
@@ -30,4 +30,5 @@ def without_net_force(forces: Array, state: State) -> Array:
     particles = state.particles.data
     net = particles.system.sum_over(forces).data
     pull = jnp.where(state.systems.data.held[:, None], net / total_mass(state)[:, None], 0)
-    return forces - particles.masses[:, None] * state.systems.set_data(pull)[particles.system]
+    pull = state.systems.set_data(pull).beside(particles.system)
+    return forces - particles.masses[:, None] * pull

@@ -113,7 +113,7 @@ def _searchable(state: State) -> State:
         return state
     data, cell = state.particles.data, state.systems.data.cell
     shortest = jnp.min(jnp.where(cell.periodic, cell.heights, jnp.inf), axis=1)
-    farthest = state.systems.set_data(_FARTHEST * shortest)[data.system]
+    farthest = state.systems.set_data(_FARTHEST * shortest).beside(data.system)
     far = jnp.max(jnp.abs(data.positions), axis=1) > farthest
     lost = data.system.valid_mask & (far | ~jnp.isfinite(data.positions).all(axis=1))
     flat = ~(jnp.isfinite(cell.vectors).all(axis=(1, 2)) & (shortest > 0))

@@ -70,7 +70,7 @@ class OrnsteinUhlenbeck(Part):
         exponent = knob(self.time, state) * knob(self.friction, state)
         kept, renewed = jnp.exp(-exponent), jnp.sqrt(-jnp.expm1(-2 * exponent))
         noise = thermal_velocities(key, state, knob(self.temperature, state))
-        kept, renewed = state.systems.set_data((kept, renewed))[data.system]
+        kept, renewed = state.systems.set_data((kept, renewed)).beside(data.system)
         velocities = kept[:, None] * data.velocities + renewed[:, None] * noise
         new = on_constraints(
             state.with_particles(velocities=without_net_velocity(velocities, state))
@@ -83,7 +83,7 @@ class OrnsteinUhlenbeck(Part):
 def thermal_velocities(key: Array, state: State, temperature: Array) -> Array:
     """√(k_B T/m) ξ for each particle that can move; zero for others."""
     data = state.particles.data
-    own = state.systems.set_data(temperature)[data.system]
+    own = state.systems.set_data(temperature).beside(data.system)
     free = data.system.valid_mask & ~data.fixed
     spread = jnp.sqrt(jnp.where(free, BOLTZMANN * own / data.masses, 1))  # √0 has no slope
     return jnp.where(free[:, None], spread[:, None] * normals(key, state), 0)

@@ -31,7 +31,7 @@ class Kick(Part):
 
     def __call__(self, key: Array, state: State, /) -> State:
         data = state.particles.data
-        time = state.systems.set_data(knob(self.time, state))[data.system][:, None]
+        time = state.systems.set_data(knob(self.time, state)).beside(data.system)[:, None]
         velocities = data.velocities + time * data.forces / data.masses[:, None]
         return on_constraints(state.with_particles(velocities=velocities))
 
@@ -48,7 +48,7 @@ class Drift(Part):
 
     def __call__(self, key: Array, state: State, /) -> State:
         data = state.particles.data
-        time = state.systems.set_data(knob(self.time, state))[data.system][:, None]
+        time = state.systems.set_data(knob(self.time, state)).beside(data.system)[:, None]
         moved = data.positions + _within_reason(time * data.velocities, state)
         if not state.constraints.all_groups:
             return state.with_particles(positions=moved)
@@ -77,5 +77,5 @@ def _within_reason(displacement: Array, state: State) -> Array:
     if state.neighbors is None:
         return displacement
     limit = state.systems.set_data(state.systems.data.cell.exact_within**2)
-    limit = limit[state.particles.data.system]
+    limit = limit.beside(state.particles.data.system)
     return jnp.where((squared(displacement) <= limit)[:, None], displacement, jnp.nan)

@@ -144,7 +144,7 @@ class ChainOnVelocities(Part):
             knob(self.time, state),
         )
         data = state.particles.data
-        own = state.systems.set_data(factor)[data.system]
+        own = state.systems.set_data(factor).beside(data.system)
         velocities = own[:, None] * data.velocities
         return state.with_particles(velocities=velocities).with_systems(thermostat=chain)
 

@@ -68,7 +68,7 @@ class VelocityRescaling(Part):
         square = jnp.where(moving, jnp.maximum(square, 0), 1)
         factor = sign.astype(state.dtype) * jnp.sqrt(square)
         data = state.particles.data
-        own = state.systems.set_data(factor)[data.system]
+        own = state.systems.set_data(factor).beside(data.system)
         velocities = own[:, None] * data.velocities
         heat = systems.heat + jnp.where(moving, (square - 1) * kinetic, 0)
         return state.with_particles(velocities=velocities).with_systems(heat=heat)
