@@ -37,6 +37,10 @@ def pytest_configure(config: pytest.Config) -> None:
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
 
 
+_FIRST = ("test_docs.py", "test_examples.py")
+"""Modules with the longest tests: at the end, one process would wait for the other."""
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave other groups to the `make` target that asks for their mark."""
     asked = config.getoption("-m") or ""
@@ -46,6 +50,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     left = [item for item in items if any(item.get_closest_marker(group) for group in groups)]
     config.hook.pytest_deselected(items=left)
     items[:] = [item for item in items if item not in left]
+    items.sort(key=lambda item: item.path.name not in _FIRST)
 
 
 @pytest.fixture(scope="module", autouse=True)

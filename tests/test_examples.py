@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import instar
-from instar.app.config import load
 from instar.app.results.run import Run
 
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
@@ -26,14 +25,6 @@ SHORT = (
 )
 
 
-def left_to_long(*long):
-    """All configurations; what one of these does, another does too, so CI leaves it out."""
-    marks = dict.fromkeys(long, pytest.mark.long)
-    return [
-        pytest.param(path, id=path.stem, marks=marks.get(path.stem, ())) for path in CONFIGURATIONS
-    ]
-
-
 @pytest.fixture(autouse=True)
 def _as_a_reader_runs_it():
     with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
@@ -46,12 +37,7 @@ def script(path, monkeypatch):
     return runpy.run_path(str(path))
 
 
-@pytest.mark.parametrize("config", sorted(EXAMPLES.rglob("*.yaml")), ids=lambda path: path.stem)
-def test_configurations_are_right(config):
-    assert load(config).structures
-
-
-@pytest.mark.parametrize("config", left_to_long("molten_nacl"))
+@pytest.mark.parametrize("config", CONFIGURATIONS, ids=lambda path: path.stem)
 def test_configurations_run(config, tmp_path):
     run = instar.run(config, out=tmp_path / "run", changes=SHORT, report=False)
     assert len(run.trajectory) == 2
