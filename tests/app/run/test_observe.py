@@ -145,7 +145,7 @@ def test_a_pair_that_one_batch_does_not_have_is_found_in_the_others(tmp_path):
 
 
 MISTAKES = {
-    "no list": ({"type": "density_profile"}, "observe is a list"),
+    "no list": ({"type": "density_profile"}, "observe: must be a list of entries"),
     "a misspelled type": ([{"type": "radial"}], "there is no type 'radial'; did you mean 'radial_"),
     "no type": ([{"every": 3}], "has no type"),
     "a misspelled key": ([{**OBSERVE[0], "rech": 3}], "unknown key; did you mean 'reach'?"),

@@ -26,7 +26,7 @@ def observations_of(given: Any) -> tuple[Observation, ...]:
     if given is None:
         return ()
     if not isinstance(given, list):
-        raise ConfigurationError("observe is a list of entries, each with a type")
+        raise ConfigurationError("must be a list of entries, each with a type")
     found = OBSERVER_ENTRIES.validated(given)
     names = collections.Counter(one.title for one in found)
     twice = [
