@@ -24,6 +24,13 @@ METHODS = {
     "mtk": {"ensemble": "npt", "barostat": "mtk", "coupling": "full"},
 }
 
+OBSERVE = [
+    {"type": "radial_distribution", "every": 10, "reach": "7 angstrom", "bins": 40},
+    {"type": "mean_square_displacement", "every": 10, "window": 6},
+    {"type": "density_profile", "every": 10, "axis": "a", "bins": 8},
+]
+"""Something of each kind: a histogram, a series with a memory, a profile."""
+
 
 def configuration(method="langevin", **changes):
     """Two systems of argon; changes replace whole entries."""

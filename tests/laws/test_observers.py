@@ -11,6 +11,8 @@ from instar.core.lens import identity_lens
 from instar.observables import observe
 from instar.observables.entry import OBSERVERS
 
+pytestmark = pytest.mark.usefixtures("quickly_compiled")
+
 CELLS = [10 * np.eye(3), np.array([[9.0, 0, 0], [2.0, 8.0, 0], [0, 1.0, 11.0]])]
 COUNTS = (12, 7)
 LOOKS = 6

@@ -21,6 +21,8 @@ from instar.observables import (
 from instar.observables.correlation import DisplacementObservation, VelocityObservation
 from observables.states import frames, state
 
+pytestmark = pytest.mark.usefixtures("quickly_compiled")
+
 COUNTS, FRAMES, WINDOW = (4, 1, 7), 20, 6
 SYSTEM = np.repeat([0, 1, 2, 3], [*COUNTS, 2])
 LABELS = [np.arange(n) % 2 for n in COUNTS]

@@ -31,6 +31,8 @@ from instar.potentials import (
     ewald,
 )
 
+pytestmark = pytest.mark.usefixtures("quickly_compiled")
+
 SALT = bulk("NaCl", "rocksalt", 5.64, cubic=True)
 EWALD = {"type": "coulomb", "accuracy": 1e-4}
 CUT = {"type": "cutoff_coulomb", "cutoff": 6.0}

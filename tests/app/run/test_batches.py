@@ -5,7 +5,16 @@ import json
 import h5py
 import numpy as np
 import pytest
-from app.runs import StopAfter, assert_same, configuration, recorded, resume, run, written
+from app.runs import (
+    OBSERVE,
+    StopAfter,
+    assert_same,
+    configuration,
+    recorded,
+    resume,
+    run,
+    written,
+)
 
 from instar.app.api.run import StoppedError
 from instar.app.cli.main import main
@@ -32,9 +41,13 @@ def needs(folder):
     return [plan.shapes[batch.shape].bytes for batch in plan.batches]
 
 
+def config(**changes):
+    return configuration(observe=OBSERVE, **changes)
+
+
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    return run(configuration(), out=tmp_path_factory.mktemp("batches") / "whole")
+    return run(config(), out=tmp_path_factory.mktemp("batches") / "whole")
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +55,7 @@ def cut(tmp_path_factory, whole):
     """The same run with a budget that is too small for both systems at once."""
     (need,) = needs(whole.path)
     folder = tmp_path_factory.mktemp("batches") / "cut"
-    return run(configuration(memory=budget_for(need - 100_000)), out=folder)
+    return run(config(memory=budget_for(need - 100_000)), out=folder)
 
 
 def test_batches_give_what_one_batch_gives(whole, cut):
@@ -52,6 +65,14 @@ def test_batches_give_what_one_batch_gives(whole, cut):
     for name, values in one.items():
         assert values.shape == other[name].shape, name
         np.testing.assert_allclose(values, other[name], rtol=1e-5, atol=1e-5, err_msg=name)
+
+
+def test_batches_find_what_one_batch_finds(whole, cut):
+    assert len(list((cut.path / "observed").iterdir())) == 2
+    for title, finding in whole.observed.items():
+        for name, curve in finding.curves.items():
+            other = cut.observed[title].curves[name]
+            np.testing.assert_allclose(other.y, curve.y, rtol=1e-6, atol=1e-9, err_msg=title)
 
 
 def test_segments_hold_their_batch_alone(cut):
@@ -75,9 +96,9 @@ def test_each_system_can_be_exported_and_looked_at(cut):
 
 def test_stopped_in_a_later_batch_and_resumed_is_the_same_to_the_bit(tmp_path, cut):
     plan = Plan.from_json(json.loads((cut.path / "plan.json").read_text()))
-    config = configuration(memory={"budget": plan.budget.bytes})
+    small = config(memory={"budget": plan.budget.bytes})
     with pytest.raises(StoppedError, match=r"Stopped at step \d+ of 400"):
-        run(config, out=tmp_path / "run", progress=StopAfter(203))
+        run(small, out=tmp_path / "run", progress=StopAfter(203))
     assert main(["report", str(tmp_path / "run")]) == 0  # as far as it has come
     assert main(["export", str(tmp_path / "run"), "--to", "h5md"]) == 0
     resume(tmp_path / "run")
@@ -85,7 +106,7 @@ def test_stopped_in_a_later_batch_and_resumed_is_the_same_to_the_bit(tmp_path, c
 
 
 def test_the_plan_says_what_a_run_would_take(tmp_path, capsys, whole):
-    said = planned(tmp_path, capsys, configuration())
+    said = planned(tmp_path, capsys, config())
     for part in ("2 systems, 59 atoms", "predicted peak", "disk", "18 frames"):
         assert part in said
     taken = json.loads((whole.path / "timing.json").read_text())[0]["peak"]

@@ -1,12 +1,10 @@
 """``observe:``: what a run measures on the way is what its frames say, however it was run."""
 
-import json
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from app.runs import StopAfter, configuration, resume, run, written
+from app.runs import OBSERVE, StopAfter, configuration, resume, run, written
 
 from instar.app.api.run import StoppedError
 from instar.app.ase.structures import structures_of, tables
@@ -25,12 +23,6 @@ from instar.observables import (
 )
 
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
-
-OBSERVE = [
-    {"type": "radial_distribution", "every": 10, "reach": "7 angstrom", "bins": 40},
-    {"type": "mean_square_displacement", "every": 10, "window": 6},
-    {"type": "density_profile", "every": 10, "axis": "a", "bins": 8},
-]
 
 
 def config(**changes):
@@ -89,17 +81,6 @@ def test_a_run_that_was_stopped_finds_the_same_to_the_bit(whole, tmp_path):
     after = (tmp_path / "cut" / "observed" / "000000000.npz").read_bytes()
     assert after != before
     assert after == (whole.path / "observed" / "000000000.npz").read_bytes()
-
-
-def test_batches_find_what_one_batch_finds(whole, tmp_path):
-    plan = json.loads((whole.path / "plan.json").read_text())
-    budget = int((plan["shapes"][0]["bytes"] - 100_000) / 0.9)
-    cut = run(config(memory={"budget": budget}), out=tmp_path / "cut")
-    assert len(list((cut.path / "observed").iterdir())) == 2
-    for title, finding in whole.observed.items():
-        for name, curve in finding.curves.items():
-            other = cut.observed[title].curves[name]
-            np.testing.assert_allclose(other.y, curve.y, rtol=1e-6, atol=1e-9, err_msg=title)
 
 
 def test_a_trajectory_does_not_change_by_being_observed(whole, tmp_path):
