@@ -1,11 +1,17 @@
+import doctest
+import typing
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from beartype import beartype
+from beartype.roar import BeartypeCallHintParamViolation
 from hypothesis import given
 from hypothesis import strategies as st
 from support import raises
 
+from instar.core import capacity as module
 from instar.core.assertion import with_runtime_assertions
 from instar.core.capacity import (
     Capacity,
@@ -166,11 +172,49 @@ class Box:
     room: int = field(static=True)
 
 
-def test_under_vmap_the_largest_lane_decides():
-    room = lens(lambda s: s.room, cls=Box)
+ROOM = lens(lambda s: s.room, cls=Box)
+GENERIC = [
+    (FixedCapacity[int], (3,)),
+    (LensCapacity[Box, int], (3, ROOM)),
+    (MultipliedCapacity[int], (FixedCapacity(3), 2)),
+    (LensCapacityFix[Box, int], (ROOM,)),
+]
 
+
+@pytest.mark.parametrize(("alias", "arguments"), GENERIC, ids=lambda x: getattr(x, "__name__", ""))
+def test_a_capacity_of_a_named_type_is_the_same_as_one_without(alias, arguments):
+    cls = typing.get_origin(alias)
+    made, plain = alias(*arguments), cls(*arguments)
+    assert len(typing.get_args(alias)) == len(cls.__type_params__)
+    assert isinstance(made, cls)
+    assert made == plain
+    assert hash(jax.tree.structure(made)) == hash(jax.tree.structure(plain))
+    assert isinstance(made, Capacity) == (cls is not LensCapacityFix)
+
+
+@pytest.mark.parametrize(("alias", "arguments"), GENERIC, ids=lambda x: getattr(x, "__name__", ""))
+def test_a_capacity_of_a_named_type_passes_run_time_type_checks(alias, arguments):
+    checked = beartype(_takes(alias))
+    assert checked(alias(*arguments)) is None
+    with pytest.raises(BeartypeCallHintParamViolation):
+        checked(3)
+
+
+def _takes(hint):
+    def takes(value): ...
+
+    takes.__annotations__ = {"value": hint}
+    return takes
+
+
+def test_examples_of_the_docstrings_run():
+    found = doctest.testmod(module)
+    assert (found.failed, found.attempted) == (0, 6)
+
+
+def test_under_vmap_the_largest_lane_decides():
     def lane(need):
-        LensCapacity(4, room).generate_assertion(need)
+        LensCapacity(4, ROOM).generate_assertion(need)
 
     _, (check,) = jax.jit(with_runtime_assertions(jax.vmap(lane)))(jnp.array([3, 5, 17]))
     assert check.predicate.tolist() == [True, False, False]

@@ -30,8 +30,11 @@ def random_cell(rng):
             return vectors
 
 
-def shortest(difference, vectors, most=6):
-    steps = np.array(list(itertools.product(range(-most, most + 1), repeat=3)))
+def shortest(difference, vectors):
+    """Among all images that can be as short as half the edges together."""
+    far = np.linalg.norm(vectors, axis=1).sum() / 2 + np.linalg.norm(difference, axis=-1).max()
+    most = np.ceil(far * np.linalg.norm(np.linalg.inv(vectors), axis=0)).astype(int)
+    steps = np.array(list(itertools.product(*(range(-n, n + 1) for n in most))))
     return np.linalg.norm(difference[:, None] + steps @ vectors, axis=-1).min(1)
 
 

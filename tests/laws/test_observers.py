@@ -48,7 +48,7 @@ def seen(name, systems, frozen=(), absent=0):
     ]
     keys = {"window": 3} if "window" in found(OBSERVERS)[name].options else {}
     (entry,) = observations_of([{"type": name, **keys}])
-    observer = observe(entry.made(states[0], identity_lens(), LOOKS), frames(states))
+    observer = observe(entry.made(states[0], identity_lens()), frames(states))
     finding = entry.found(observer, 1.0)
     curves = [array for one in finding.curves.values() for array in (one.x, one.y)]
     values = [array for one in finding.values.values() for array in (one.value, one.error)]

@@ -230,20 +230,24 @@ def test_lines_and_trajectories_that_are_none_are_refused():
         Correlation.of_velocities(trajectory(*walks())[0], 0)
 
 
-def test_parts_of_a_trajectory_are_those_of_their_frames_and_add_up_to_the_whole():
+@pytest.mark.parametrize(("frames_in_all", "length"), [(7, 3), (12, 3), (13, 6), (FRAMES, 6)])
+def test_parts_are_those_of_their_frames_add_up_and_join_as_a_run_gets_longer(
+    frames_in_all, length
+):
     with jax.enable_x64(True):
-        positions, velocities = walks()
-        states = trajectory(positions, velocities)
-        whole = observe(Correlation.of_displacements(states[0], WINDOW), frames(states))
-        parts = Correlation.of_displacements(states[0], WINDOW).in_parts(3, FRAMES)
-        parts = observe(parts, frames(states))
+        states = trajectory(*walks())[:frames_in_all]
+        empty = Correlation.of_displacements(states[0], WINDOW)
+        whole = observe(empty, frames(states))
+        parts = observe(empty.in_parts(4, 3), frames(states))
         np.testing.assert_array_equal(parts.count.sum(axis=0), whole.count[0])
         np.testing.assert_allclose(parts.result(), whole.result(), rtol=1e-12)
-        first = observe(
-            Correlation.of_displacements(states[0], WINDOW), frames(states[: FRAMES // 3])
-        )
-        np.testing.assert_allclose(parts.result_of_parts()[0], first.result(), rtol=1e-12)
-        with pytest.raises(ObserverError, match="4 frames can't be cut into 5 parts"):
+        assert parts.per_part == length
+        first = observe(empty, frames(states[:length]))
+        found = parts.result_of_parts()
+        np.testing.assert_allclose(found[0], first.result(), rtol=1e-12)
+        full = np.isfinite(found[:, 0, 0])
+        assert full.tolist() == [length * (n + 1) <= frames_in_all for n in range(4)]
+        with pytest.raises(ObserverError, match="Parts are an even number"):
             whole.in_parts(5, 4)
 
 
@@ -258,7 +262,7 @@ def test_a_random_walk_has_the_diffusion_that_it_must(kind):
             for p, q, v, w in zip(kicks.cumsum(axis=0), 0 * kicks, kicks, 0 * kicks, strict=True)
         ]
         entry = kind(window=10, every=1)
-        observer = observe(entry.made(states[0], identity_lens(), 400), frames(states))
+        observer = observe(entry.made(states[0], identity_lens()), frames(states))
         found = entry.found(observer, 1.0).values["diffusion"]
         without_time = entry.found(observer, None)
     assert found.unit == "cm^2/s"

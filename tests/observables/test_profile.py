@@ -72,7 +72,7 @@ def test_what_makes_no_sense_is_refused(axis, bins):
 def test_an_entry_of_a_configuration_finds_the_same():
     one = state([RNG.uniform(0, 10, (9, 3))])
     entry = ProfileObservation(axis="b", bins=5)
-    found = entry.found(entry.made(one, identity_lens(), 1).update(one), None).curves["density"]
+    found = entry.found(entry.made(one, identity_lens()).update(one), None).curves["density"]
     expected = DensityProfile.of(one, 1, 5).update(one).result()
     np.testing.assert_array_equal(found.y, expected.density)
     assert (found.x_name, found.x_unit, found.y_unit) == ("b", "angstrom", "1/angstrom^3")

@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 from support import raises
 
-from instar.storage import CheckpointError, newest_checkpoint, read_checkpoint, write_checkpoint
+from instar.storage import (
+    CheckpointError,
+    StorageError,
+    newest_checkpoint,
+    read_checkpoint,
+    write_checkpoint,
+)
 
 ARRAYS = {"a.b": np.arange(6.0).reshape(2, 3), "step": np.uint32(7), "none": np.zeros((0, 3), bool)}
 
@@ -60,3 +66,9 @@ def test_another_version_is_named(tmp_path):
 def test_an_empty_folder_has_none(tmp_path):
     with raises(CheckpointError, f"There is no checkpoint to go on from in {tmp_path}."):
         newest_checkpoint(tmp_path)
+
+
+def test_objects_of_python_are_not_written(tmp_path):
+    with raises(StorageError, "things holds objects of Python; only numbers are written."):
+        write_checkpoint(tmp_path, 1, {"things": np.array([{}], object)}, {})
+    assert not list(tmp_path.iterdir())

@@ -7,8 +7,9 @@ import jax.numpy as jnp
 from jax import Array
 
 from instar import Buffered, Index, Label, ParticleId, SystemId, Table, bind, dataclass, field, lens
+from instar.core.capacity import Capacity, FixedCapacity, LensCapacity, LensCapacityFix, MultipliedCapacity
 from instar.core.lens import HasLensFields, Lens, LensField, View, lens_property, view
-from instar.core.utils.jax import jit, key_chain, lens_field, no_jax_tracing, vectorize
+from instar.core.utils.jax import jit, key_chain, lens_field, no_jax_tracing, shard_map, vectorize
 
 
 @dataclass
@@ -84,6 +85,30 @@ def making(positions: Array) -> None:
     assert_type(Buffered.arange(positions, label=ParticleId), Buffered[ParticleId, Array])
 
 
+def capacities(state: State, pair: Lens[State, tuple[int, int]], any_room: Capacity[int]) -> None:
+    fixed = FixedCapacity(3, "Enlarge the box.")
+    assert_type(fixed, FixedCapacity[int])
+    assert_type(fixed.size, int)
+    assert_type(fixed.multiply(2), FixedCapacity[int])
+    assert_type(fixed.generate_assertion(4), FixedCapacity[int])
+    growing = LensCapacity(state.steps, State.steps)
+    assert_type(growing, LensCapacity[State, int])
+    assert_type(growing.size, int)
+    assert_type(growing.size_lens, Lens[State, int])
+    assert_type(growing.generate_assertion(4).size, int)
+    assert_type(growing.multiply(3), MultipliedCapacity[int])
+    assert_type(growing.multiply(3).multiply(2).size, int)
+    assert_type(LensCapacity((1, 2), pair).size, tuple[int, int])
+    assert_type(FixedCapacity({"atoms": 1}).size, dict[str, int])
+    assert_type(MultipliedCapacity(growing, 2).size, int)
+    assert_type(MultipliedCapacity(any_room, 2).size, int)
+    assert_type(LensCapacityFix(State.steps), LensCapacityFix[State, int])
+    assert_type(LensCapacityFix(State.steps).fix(state, 4), State)
+    assert_type(LensCapacity[State, int](3, State.steps).size, int)
+    rooms: list[Capacity[int]] = [fixed, growing, growing.multiply(3)]
+    assert_type(rooms[0].size, int)
+
+
 @jit
 def scaled(x: Array, by: float = 2.0) -> Array:
     return x * by
@@ -99,12 +124,25 @@ def norm(x: Array) -> Array:
     return jnp.sqrt(jnp.sum(x * x))
 
 
+@dataclass(frozen=False, order=True, kw_only=True, slots=True)
+class Counter:
+    count: int = field(default=0, repr=False)
+    name: str = field(static=True, compare=False, kw_only=False, metadata={"unit": "eV"})
+
+
 @no_jax_tracing
 def on_host(x: Array, name: str) -> int:
     return len(name) + x.size
 
 
+counter = Counter("a", count=2)
+counter.count = 3
+assert_type(counter < Counter("b"), bool)
 assert_type(scaled(jnp.ones(2), by=3.0), Array)
+assert_type(jit(on_host, static_argnames="name", donate_argnums=0)(jnp.ones(2), "a"), int)
+assert_type(jit(fn=on_host)(jnp.ones(2), name="a"), int)
+assert_type(vectorize(pyfunc=on_host, excluded={"name"})(jnp.ones(2), "a"), int)
+assert_type(shard_map(on_host, out_specs=None, axis_names={"rows"})(jnp.ones(2), "a"), int)
 assert_type(repeated(jnp.ones(2), n=2), Array)
 assert_type(norm(jnp.ones(2)), Array)
 assert_type(on_host(jnp.ones(2), "a"), int)

@@ -3,6 +3,9 @@
 A capacity states that its size suffices for a need. A `FixedCapacity` only checks; a
 `LensCapacity` carries the repair, which writes a larger size into the state; a
 `MultipliedCapacity` lets several buffers share one number.
+
+All of them are generic in the type of their size, most often ``int``, so that a type checker knows
+what ``size`` is: a ``LensCapacity[State, int]`` has an ``int``, and so has its ``multiply(3)``.
 """
 
 from __future__ import annotations
@@ -48,7 +51,7 @@ class Capacity[Value](Protocol):
         ...
 
     def generate_assertion(self, required_capacity: Any) -> Capacity[Value]:
-        """State that the room suffices for this need; gives the capacity to go on with."""
+        """State that the room suffices for this need; returns the capacity to go on with."""
         ...
 
     def multiply(self, factor: int) -> Capacity[Value]:
@@ -57,16 +60,29 @@ class Capacity[Value](Protocol):
 
 
 @dataclass
-class FixedCapacity:
+class FixedCapacity[Value]:
     """A size that never changes: too large a need is an error.
 
     Outside of compiled code, while nothing collects checks, the error is raised at once.
+
+    Parameters
+    ----------
+    size
+        The room: an int, or a tree of ints.
+    error_msg
+        What the user can do about it, as a second line of the error.
+
+    Examples
+    --------
+    >>> FixedCapacity(3).generate_assertion(5)
+    Traceback (most recent call last):
+    instar.core.capacity.CapacityError: Insufficient capacity: 5 > 3.
     """
 
-    size: Any = field(static=True)
+    size: Value = field(static=True)
     error_msg: str = field(static=True, default="")
 
-    def generate_assertion(self, required_capacity: Any) -> FixedCapacity:
+    def generate_assertion(self, required_capacity: Any) -> FixedCapacity[Value]:
         """State that ``size`` suffices for the largest of ``required_capacity``."""
         message = _MESSAGE
         if self.error_msg:
@@ -80,18 +96,30 @@ class FixedCapacity:
         _assert_room(needs, self.size, message)
         return self
 
-    def multiply(self, factor: int) -> FixedCapacity:
+    def multiply(self, factor: int) -> FixedCapacity[Value]:
         """A fixed capacity of ``factor`` times the size, with the same message."""
         return FixedCapacity(_scaled(self.size, factor), self.error_msg)
 
 
 @dataclass
-class LensCapacityFix:
-    """The repair of a capacity: the size, wherever the lens finds it, grows to the target."""
+class LensCapacityFix[State, Value]:
+    """The repair of a capacity: the size, wherever the lens finds it, grows to the target.
 
-    lens: Lens[Any, Any] = field(static=True)
+    Parameters
+    ----------
+    lens
+        Where in the state the size is.
 
-    def fix(self, state: Any, target_capacity: Any) -> Any:
+    Examples
+    --------
+    >>> from instar.core.lens import lens
+    >>> LensCapacityFix(lens(lambda s: s["room"])).fix({"room": 100}, 256)
+    {'room': 256}
+    """
+
+    lens: Lens[State, Value] = field(static=True)
+
+    def fix(self, state: State, target_capacity: Any) -> State:
         """The state with each size at least at its target; a size never shrinks."""
         present = self.lens.get(state)
         leaves, structure = jax.tree.flatten(present)
@@ -101,23 +129,36 @@ class LensCapacityFix:
         grown = [max(int(size), target) for size, target in zip(leaves, targets, strict=True)]
         return self.lens.set(state, jax.tree.unflatten(structure, grown))
 
-    def __call__(self, state: Any, target_capacity: Any) -> Any:
+    def __call__(self, state: State, target_capacity: Any) -> State:
         return self.fix(state, target_capacity)
 
 
 @dataclass
-class LensCapacity:
+class LensCapacity[State, Value]:
     """A size that grows: the repair writes the new one through ``size_lens`` into the state.
 
-    With ``base`` > 1 sizes are powers of it, so that few different ones are ever compiled; with
-    ``base`` <= 1 a size becomes exactly what is needed.
+    Parameters
+    ----------
+    size
+        The room now: an int, or a tree of ints.
+    size_lens
+        Where in the state the size is.
+    base
+        With ``base`` > 1 sizes are powers of it, so that few different ones are ever compiled;
+        with ``base`` <= 1 a size becomes exactly what is needed.
+
+    Examples
+    --------
+    >>> from instar.core.lens import lens
+    >>> LensCapacity(100, lens(lambda s: s["room"])).generate_assertion(150).size
+    256
     """
 
-    size: Any = field(static=True)
-    size_lens: Lens[Any, Any] = field(static=True)
+    size: Value = field(static=True)
+    size_lens: Lens[State, Value] = field(static=True)
     base: float = field(static=True, default=2.0)
 
-    def generate_assertion(self, required_capacity: Any) -> LensCapacity:
+    def generate_assertion(self, required_capacity: Any) -> LensCapacity[State, Value]:
         """State that the size suffices; grown at once outside of tracing, by the repair in it."""
         needs = _needs(required_capacity, self.size)
         targets = _targets(needs, self.size, self.base)
@@ -128,16 +169,29 @@ class LensCapacity:
         grown = [max(pair) for pair in zip(leaves, _within_limits(targets), strict=True)]
         return LensCapacity(jax.tree.unflatten(structure, grown), self.size_lens, self.base)
 
-    def multiply(self, factor: int) -> MultipliedCapacity:
+    def multiply(self, factor: int) -> MultipliedCapacity[Value]:
         """A view of ``factor`` times the size, that grows this one."""
         return MultipliedCapacity(self, factor)
 
 
 @dataclass
-class MultipliedCapacity:
-    """A scaled view of another capacity, so that buffers in a fixed ratio share one number."""
+class MultipliedCapacity[Value]:
+    """A scaled view of another capacity, so that buffers in a fixed ratio share one number.
 
-    base_capacity: Capacity[Any]
+    Parameters
+    ----------
+    base_capacity
+        The capacity that is checked and grows.
+    factor
+        How many times its size this has.
+
+    Examples
+    --------
+    >>> MultipliedCapacity(FixedCapacity(100), 3).size
+    300
+    """
+
+    base_capacity: Capacity[Value]
     factor: int = field(static=True)
 
     def __post_init__(self) -> None:
@@ -145,18 +199,18 @@ class MultipliedCapacity:
             raise ValueError(f"A capacity is multiplied by a whole number, not by {self.factor}.")
 
     @property
-    def size(self) -> Any:
+    def size(self) -> Value:
         """The base's size times the factor, each of them."""
         return _scaled(self.base_capacity.size, self.factor)
 
-    def generate_assertion(self, required_capacity: Any) -> MultipliedCapacity:
+    def generate_assertion(self, required_capacity: Any) -> MultipliedCapacity[Value]:
         """State that the base suffices for the need divided by the factor."""
         shared = -(-_needs(required_capacity, self.size) // np.int32(self.factor))
         if _is_single(self.size):
             shared = shared[0]
         return MultipliedCapacity(self.base_capacity.generate_assertion(shared), self.factor)
 
-    def multiply(self, factor: int) -> MultipliedCapacity:
+    def multiply(self, factor: int) -> MultipliedCapacity[Value]:
         """A view of this view."""
         return MultipliedCapacity(self, factor)
 
@@ -281,5 +335,5 @@ def _within_limits(targets: Any) -> list[int]:
     return sizes
 
 
-def _scaled(size: Any, factor: int) -> Any:
+def _scaled[V](size: V, factor: int) -> V:
     return jax.tree.map(lambda leaf: math.ceil(leaf * factor), size)

@@ -71,7 +71,7 @@ class Correlation:
     total: Total  # (parts, window, systems): means over particles, summed over frames, by lag
     count: Array  # (parts, window, systems) int32: pairs of frames at each lag
     looks: Array  # () int32: frames seen
-    per_part: Array  # () int32: frames of each part; the last takes what is left
+    per_part: Array  # () int32: frames of each part
     column: str = field(static=True)
     product: Callable[[Array, Array], Array] = field(static=True)
     label: str | None = field(static=True)
@@ -97,19 +97,23 @@ class Correlation:
         require_labels(state, label)
         return _made(state, window, label, without_drift, ("velocities", scalar_product))
 
-    def in_parts(self, parts: int, frames: int) -> Correlation:
-        """The same with sums kept for so many parts of ``frames`` frames: they tell the error.
+    def in_parts(self, most: int, frames: int) -> Correlation:
+        """The same with sums kept part by part: their scatter tells the error.
 
-        A pair of frames belongs to the part of the later one.
+        A part has ``frames`` frames at first. Whenever there are ``most`` parts, an even number,
+        neighboring ones become one, and later parts are twice as long: a run can be longer than
+        was thought. A pair of frames belongs to the part of the later one.
         """
-        if not 1 <= parts <= max(1, frames):
-            raise ObserverError(f"{frames} frames can't be cut into {parts} parts.")
-        shape = (parts, *self.count.shape[1:])
+        if most < 2 or most % 2 or frames < 1:
+            raise ObserverError(
+                f"Parts are an even number, of one frame or more; not {most} of {frames}."
+            )
+        shape = (most, *self.count.shape[1:])
         return dataclasses.replace(
             self,
             total=Total.zeros(shape, self.total.sum.dtype),
             count=jnp.zeros(shape, jnp.int32),
-            per_part=jnp.asarray(max(1, frames // parts), jnp.int32),
+            per_part=jnp.asarray(frames, jnp.int32),
         )
 
     def update(self, state: Any) -> Correlation:
@@ -131,27 +135,51 @@ class Correlation:
         sums = everyone.system.sum_over(products).data.T[slots]
         valid = used[slots] & (counts & (self.members > 0))[None]
         means = sums / jnp.maximum(self.members, 1)[None]
-        part = jnp.minimum(self.looks // self.per_part, self.count.shape[0] - 1)
+        room = self._with_room()
+        part = room.looks // room.per_part if room.is_cut else 0
         return dataclasses.replace(
-            self,
+            room,
             ring=ring,
             used=used,
             slot=(self.slot + 1) % self.window,
-            total=self.total.with_row(part, self.total[part].plus(means, valid)),
-            count=self.count.at[part].add(valid.astype(jnp.int32)),
+            total=room.total.with_row(part, room.total[part].plus(means, valid)),
+            count=room.count.at[part].add(valid.astype(jnp.int32)),
             looks=self.looks + 1,
+        )
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether sums are kept part by part."""
+        return self.count.shape[0] > 1
+
+    def _with_room(self) -> Correlation:
+        """Neighboring parts are one, if all parts are full."""
+        if not self.is_cut:
+            return self
+        full = self.looks == self.per_part * self.count.shape[0]
+
+        def joined(sums: Array) -> Array:
+            pairs = sums[::2] + sums[1::2]
+            return jnp.where(full, jnp.concatenate([pairs, jnp.zeros_like(pairs)]), sums)
+
+        return dataclasses.replace(
+            self,
+            total=Total(joined(self.total.sum), joined(self.total.lost)),
+            count=joined(self.count),
+            per_part=jnp.where(full, 2 * self.per_part, self.per_part),
         )
 
     def result(self) -> Array:
         """(window, systems): the correlation at lags of 0, 1, ... frames; NaN where unseen."""
-        if self.count.shape[0] == 1:
+        if not self.is_cut:
             return self.total[0].mean(self.count[0])
         total = Total(self.total.sum.sum(axis=0), self.total.lost.sum(axis=0))
         return total.mean(self.count.sum(axis=0))
 
     def result_of_parts(self) -> Array:
-        """(parts, window, systems): the same for each part; NaN where unseen."""
-        return self.total.mean(self.count)
+        """(parts, window, systems): the same for each part that is full; NaN for others."""
+        full = jnp.arange(1, self.count.shape[0] + 1, dtype=jnp.int32) * self.per_part <= self.looks
+        return self.total.mean(jnp.where(full[:, None, None], self.count, 0))
 
     @property
     def window(self) -> int:
@@ -159,7 +187,7 @@ class Correlation:
         return self.ring.shape[0]
 
 
-_PARTS = 5
+_PARTS = 8
 """Parts of a run whose scatter tells the error of a diffusion coefficient, at most."""
 
 _FEWEST = 3
@@ -194,11 +222,10 @@ class _InTime(Observation):
         """Labels that there are."""
         return unknown_labels([self.label], structures)
 
-    def made(self, state: Any, place: Lens[Any, Any], looks: int) -> Correlation:
+    def made(self, state: Any, place: Lens[Any, Any]) -> Correlation:
         """The observer, in parts that are long enough to tell an error."""
         made = _made(state, self.window, self.label, self.without_drift, self._kind)
-        parts = min(_PARTS, looks // self.window)
-        return made.in_parts(parts if parts >= _FEWEST else 1, max(1, looks))
+        return made.in_parts(_PARTS, self.window)
 
     def least_bytes(self, particles: int, itemsize: int) -> int:
         """The ring of frames."""
@@ -232,7 +259,8 @@ class _InTime(Observation):
 class DisplacementObservation(_InTime):
     """⟨|r(t) − r(0)|²⟩, and the diffusion coefficient from its slope in the window's second half.
 
-    The error is that of the mean over three to five parts of the run, each as long as the window.
+    The error is that of the mean over three to eight parts of the run, each as long as the window
+    or longer.
     """
 
     _kind: ClassVar[tuple[str, Any]] = ("positions", squared_distance)
@@ -249,7 +277,8 @@ class DisplacementObservation(_InTime):
 class VelocityObservation(_InTime):
     """⟨v(t)·v(0)⟩/⟨v²⟩, and the diffusion coefficient from the integral up to the window's end.
 
-    The error is that of the mean over three to five parts of the run, each as long as the window.
+    The error is that of the mean over three to eight parts of the run, each as long as the window
+    or longer.
     """
 
     _kind: ClassVar[tuple[str, Any]] = ("velocities", scalar_product)

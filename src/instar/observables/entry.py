@@ -84,8 +84,8 @@ class Observation:
         """
         return []
 
-    def made(self, state: Any, place: Lens[Any, Any], looks: int) -> Observer:
-        """The observer of a state, at a place in it, that will look so many times."""
+    def made(self, state: Any, place: Lens[Any, Any]) -> Observer:
+        """The observer of a state, at a place in it."""
         raise NotImplementedError(f"{type(self).__name__} observes nothing.")
 
     def found(self, observer: Any, interval: float | None) -> Finding:
@@ -146,7 +146,7 @@ class _Averaged(Observation):
     UNIT: ClassVar[str]
     OPTIONS: ClassVar[tuple[str, ...]]
 
-    def made(self, state: Any, place: Lens[Any, Any], looks: int) -> Observer:
+    def made(self, state: Any, place: Lens[Any, Any]) -> Observer:
         """Running averages, for each system."""
         options = tuple((key, getattr(self, key)) for key in self.OPTIONS)
         function = _Bound(type(self).FUNCTION, options)

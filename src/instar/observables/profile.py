@@ -132,7 +132,7 @@ class ProfileObservation(Observation):
         lacking = [f"structure {n} has no cell of three vectors" for n in flat[:1]]
         return [*unknown_labels([self.label], structures), *lacking]
 
-    def made(self, state: Any, place: Lens[Any, Any], looks: int) -> DensityProfile:
+    def made(self, state: Any, place: Lens[Any, Any]) -> DensityProfile:
         """The observer."""
         axis = "abc".index(self.axis)
         return DensityProfile.of(state, axis, self.bins, label=self.label, may_lack=True)

@@ -204,7 +204,7 @@ class RadialObservation(Observation):
         lacking = [f"structure {n} does not repeat along all axes" for n in open_ones[:1]]
         return [*unknown_labels(self.pair or (), structures), *lacking]
 
-    def made(self, state: Any, place: Lens[Any, Any], looks: int) -> RadialDistribution:
+    def made(self, state: Any, place: Lens[Any, Any]) -> RadialDistribution:
         """The observer, with a list of its own that can grow."""
         return RadialDistribution.of(
             state, self.reach, self.bins, pair=self.pair, where=place, may_lack=True

@@ -20,9 +20,12 @@ def packed_arrays(arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> 
     """Arrays by name, and what else is to be known."""
     if _META in arrays:
         raise StorageError(f"No array can have the name {_META}.")
+    objects = [name for name, array in arrays.items() if np.asarray(array).dtype.hasobject]
+    if objects:
+        raise StorageError(f"{objects[0]} holds objects of Python; only numbers are written.")
     packed = io.BytesIO()
     content = np.frombuffer(json.dumps(dict(meta)).encode(), np.uint8)
-    np.savez(packed, allow_pickle=False, **{_META: content, **arrays})
+    np.savez(packed, **{_META: content, **arrays})
     return packed.getvalue()
 
 

@@ -159,7 +159,11 @@ def test_one_structure_of_such_a_potential_that_can_not_fit_is_refused():
 @pytest.mark.long
 def test_a_potential_object_that_names_atoms_is_never_used_for_others():
     salt = [bulk("NaCl", "rocksalt", a=5.6, cubic=True) * (6, 6, 6) for _ in range(2)]
+    for atoms in salt:
+        atoms.pbc = False  # a trap has one centre
     bonds = Index.integer([[0, 1]], n=len(salt[0]) * 2, label=ParticleId)
     bonded = HarmonicBond(bonds, np.array([1.0]), np.array([2.0]))
-    with pytest.raises(MemoryPlanError, match="one object for all of them"):
+    with pytest.raises(
+        MemoryPlanError, match="one object that does not say that it is the same for any"
+    ):
         instar.single_point(salt, bonded + HarmonicTrap(np.float64(1), np.zeros(3)), budget="1 MiB")

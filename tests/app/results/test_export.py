@@ -9,8 +9,10 @@ import MDAnalysis
 import numpy as np
 import pytest
 from app.runs import configuration, run
+from ase import units
 
 from instar.app.cli.main import main
+from instar.app.config.registry import EXPORTS, found
 from instar.app.results.run import Run
 
 pytestmark = [
@@ -26,7 +28,7 @@ def exported(tmp_path_factory):
     folder = tmp_path_factory.mktemp("export")
     output = {"trajectory_every": 10, "thermo_every": 5, "velocities": True}
     run(configuration(output=output), out=folder / "run")
-    for kind in ("h5md", "extxyz", "csv"):
+    for kind in found(EXPORTS):
         assert main(["export", str(folder / "run"), "--to", kind]) == 0
     shutil.move(folder / "run", folder / "moved é")
     return Run(folder / "moved é")
@@ -60,6 +62,23 @@ def test_ase_reads_every_frame(exported):
     np.testing.assert_allclose(
         frames[3].positions, exported.trajectory.positions(1)[3], rtol=0, atol=1e-6
     )
+
+
+def test_velocities_are_in_the_units_of_ase(exported):
+    trajectory = exported.trajectory
+    same = np.isin(trajectory.thermo["step"], trajectory.steps)
+    kinetic = trajectory.thermo["kinetic"][same]
+    for system in (0, 1):
+        path = exported.path / "extxyz" / f"system-{system}.extxyz"
+        read = ase.io.read(path, index=":")
+        history = trajectory.history(system)
+        one_by_one = [trajectory.atoms(system, frame) for frame in range(len(trajectory))]
+        together = [trajectory.structures(frame)[system] for frame in range(len(trajectory))]
+        for frames in (read, history, one_by_one, together):
+            found = [atoms.get_kinetic_energy() for atoms in frames]
+            np.testing.assert_allclose(found, kinetic[:, system], rtol=1e-5)
+            velocities = [atoms.get_velocities() * units.fs for atoms in frames]
+            np.testing.assert_allclose(velocities, trajectory.velocities(system), atol=1e-8)
 
 
 def test_the_table_has_all_rows_to_the_last_digit(exported):

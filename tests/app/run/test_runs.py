@@ -215,7 +215,7 @@ def test_a_full_disk_stops_the_run_and_what_was_written_stays(tmp_path, monkeypa
 
 @pytest.mark.parametrize(
     ("method", "kills"),
-    [("langevin", 2), *(pytest.param(name, 10, marks=pytest.mark.long) for name in METHODS)],
+    [("langevin", 1), *(pytest.param(name, 10, marks=pytest.mark.long) for name in METHODS)],
 )
 def test_a_run_that_is_killed_again_and_again_ends_the_same_to_the_bit(tmp_path, method, kills):
     """Law 2, with processes that have no chance to tidy up."""

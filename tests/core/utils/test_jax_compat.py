@@ -105,3 +105,25 @@ def test_a_program_without_checks_is_bound_as_if_there_were_no_hooks():
     spied.bind(1.0, held=False)
     spied.bind(1.0, held=True)
     assert calls == ["plain", "hook"]
+
+
+def of_jax(fn, *, kept=1, required): ...
+
+
+def of_ours(fn, *, kept=1, lost=None, required): ...
+
+
+def test_options_are_passed_on_where_they_are_not_at_their_default():
+    given = jax_compat.options_for(of_jax, of_ours, {"kept": 2, "lost": None, "required": 3})
+    assert given == {"kept": 2, "required": 3}
+    given = jax_compat.options_for(of_jax, of_ours, {"kept": 1, "lost": None, "required": None})
+    assert given == {"required": None}
+
+
+def test_an_option_that_jax_lost_is_refused_by_name():
+    with pytest.raises(TypeError) as caught:
+        jax_compat.options_for(of_jax, of_ours, {"kept": 1, "lost": "n", "required": 3})
+    assert str(caught.value).splitlines() == [
+        f"of_ours has no option 'lost' in JAX {jax.__version__}.",
+        "It was given as 'n'; leave it out, or at None.",
+    ]

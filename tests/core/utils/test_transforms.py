@@ -1,87 +1,20 @@
-import inspect
 import itertools
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax.sharding import Mesh, PartitionSpec
 
 from instar.core.utils.jax import (
     NotJaxCompatibleError,
     is_traced,
     isin,
-    jit,
     key_chain,
     linearize,
     no_jax_tracing,
     non_differentiable,
     sequential_vmap_with_vjp,
-    shard_map,
-    vectorize,
 )
-
-
-def test_jit_bare_and_with_arguments_keeps_name_and_signature():
-    @jit
-    def double(x: jax.Array, *, scale: float = 2.0) -> jax.Array:
-        return x * scale
-
-    @jit(static_argnames="n")
-    def repeat(x: jax.Array, n: int) -> jax.Array:
-        return jnp.tile(x, n)
-
-    assert double.__name__ == "double"
-    assert list(inspect.signature(double).parameters) == ["x", "scale"]
-    np.testing.assert_array_equal(double(jnp.ones(2)), [2.0, 2.0])
-    assert repeat(jnp.ones(2), n=3).shape == (6,)
-    assert "stablehlo" in double.lower(jnp.ones(2)).as_text()
-
-
-def test_jit_accepts_all_its_options_at_their_defaults():
-    compiled = jit(
-        lambda x: x + 1,
-        static_argnums=None,
-        static_argnames=None,
-        donate_argnums=None,
-        donate_argnames=None,
-        keep_unused=False,
-        device=None,
-        backend=None,
-        inline=False,
-        abstracted_axes=None,
-        compiler_options=None,
-    )
-    assert compiled(1) == 2
-
-
-def test_jit_refuses_an_option_that_jax_lost_or_never_had():
-    with pytest.raises(TypeError, match=r"^jit has no option 'abstracted_axes' in JAX"):
-        jit(lambda x: x, abstracted_axes=("n",))
-    with pytest.raises(TypeError, match=r"^jit has no option 'statik'"):
-        jit(lambda x: x, statik=1)
-
-
-def test_vectorize_bare_and_with_signature():
-    @vectorize(signature="(n)->()")
-    def norm(x: jax.Array) -> jax.Array:
-        return jnp.sqrt(jnp.sum(x * x))
-
-    assert norm(jnp.ones((4, 9))).shape == (4,)
-    assert vectorize(lambda x: x + 1)(jnp.zeros((2, 3))).shape == (2, 3)
-    scaled = vectorize(lambda x, n: x * n, excluded=(1,))
-    np.testing.assert_array_equal(scaled(jnp.ones(2), 3.0), [3.0, 3.0])
-
-
-def test_shard_map_runs_on_a_mesh():
-    mesh = Mesh(np.array(jax.devices()[:1]), ("rows",))
-    rows = PartitionSpec("rows")
-
-    @shard_map(mesh=mesh, in_specs=rows, out_specs=rows)
-    def double(x: jax.Array) -> jax.Array:
-        return x * 2
-
-    np.testing.assert_array_equal(double(jnp.arange(4.0)), [0.0, 2.0, 4.0, 6.0])
 
 
 def test_linearize_with_and_without_aux():

@@ -99,7 +99,9 @@ def _parser() -> argparse.ArgumentParser:
     report.add_argument("directory", type=Path, metavar="DIR")
     export = added_command("export", _export, "Write what a run has found for other programs.")
     export.add_argument("directory", type=Path, metavar="DIR")
-    export.add_argument("--to", required=True, metavar="FORMAT", help="extxyz, h5md, csv, …")
+    export.add_argument(
+        "--to", required=True, metavar="FORMAT", help="extxyz, h5md, pdb, dcd, xtc, csv, …"
+    )
     new = added_command("new", _new, "Write a commented configuration to start from.")
     new.add_argument("name", metavar="NAME", help="NAME.yaml is written")
     added_command("schema", _schema, "Print the JSON schema of configurations, for editors.")

@@ -43,5 +43,5 @@ def radial_of(trajectory: Trajectory, loaded: Loaded) -> Curve | None:
             systems = trajectory.structures(int(number))
             frames.append(_Frame(*tables(structures_of(systems), np.float64)))
         stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *frames)
-        observer = entry.made(frames[0], identity_lens(), len(frames))
+        observer = entry.made(frames[0], identity_lens())
         return entry.found(observe(observer, stacked), None).curves["g"]

@@ -42,7 +42,11 @@ class Run:
         return read_findings(self.directory.observed, self.trajectory.systems)
 
     def export(self, to: str) -> list[Path]:
-        """Write it as "extxyz", "h5md", "csv", …, into a folder of the run; returns the paths."""
+        """Write it as "extxyz", "h5md", "pdb", …, into a folder of the run; returns the paths.
+
+        There is one file per system; the topologies of "dcd" and "xtc" come after all of them. If
+        a format can't hold the run, a `StorageError` says why, and nothing is written.
+        """
         from instar.app.results.export import export  # which reads runs itself
 
         return export(self.directory, to)

@@ -6,9 +6,9 @@ import functools
 from pathlib import Path
 
 import numpy as np
-from ase import Atoms
+from ase import Atoms, units
 
-from instar.storage import open_recording
+from instar.storage import StorageError, open_recording
 
 __all__ = ["Trajectory"]
 
@@ -23,6 +23,9 @@ class Trajectory:
             self._numbers = file["particles/numbers"][:]
             self._masses = file["particles/masses"][:]
             self._periodic = file["systems/periodic"][:]
+            bounded = file["systems"].get("bounded")
+            self._bounded = np.ones_like(self._periodic) if bounded is None else bounded[:]
+            self.has_velocities = "velocities" in file["frames"]
             self.steps = file["frames/step"][:]
             self.times = file["frames/time"][:] if "time" in file["frames"] else None
             self._counts = np.isfinite(file["frames/cell"][:, :, 0, 0]).sum(axis=0)
@@ -36,9 +39,22 @@ class Trajectory:
         """How many systems there are."""
         return len(self._periodic)
 
+    @property
+    def recorded(self) -> list[int]:
+        """Systems that have frames: those of a later batch may have none yet."""
+        return [system for system in range(self.systems) if self.count(system)]
+
     def count(self, system: int) -> int:
         """How many frames there are of a system: those of a later batch come later."""
         return int(self._counts[system])
+
+    def numbers(self, system: int) -> np.ndarray:
+        """(atoms,) atomic numbers."""
+        return self._numbers[self.rows(system)]
+
+    def periodic(self, system: int) -> np.ndarray:
+        """(3,) whether the system repeats along each vector of its cell."""
+        return self._periodic[system]
 
     def positions(self, system: int) -> np.ndarray:
         """(frames, atoms, 3) Å, not wrapped into the cell."""
@@ -46,41 +62,67 @@ class Trajectory:
 
     def velocities(self, system: int) -> np.ndarray:
         """(frames, atoms, 3) Å/fs, if they were recorded."""
+        if not self.has_velocities:
+            raise StorageError(
+                f"{self.path} has no velocities.\nRecord them: output: {{velocities: true}}"
+            )
         return self._column("velocities", system)
 
     def cells(self, system: int) -> np.ndarray:
-        """(frames, 3, 3) Å, vectors as rows."""
+        """(frames, 3, 3) Å, vectors as rows; zeros where the structure has no vector."""
+        return np.where(self._bounded[system][:, None], self.complete_cells(system), 0.0)
+
+    def complete_cells(self, system: int) -> np.ndarray:
+        """(frames, 3, 3) Å: as `cells`, with unit vectors where the structure has no vector."""
         with open_recording(self.path) as file:
             return file["frames/cell"][: self.count(system), system]
 
     def atoms(self, system: int, frame: int = -1) -> Atoms:
-        """One frame as an ASE structure."""
+        """One frame as an ASE structure; with velocities, in ASE's units, if they were recorded."""
         count = self.count(system)
         if not -count <= frame < count:
             raise IndexError(f"There are {count} frames of system {system}, and none {frame}.")
         frame = range(count)[frame]
         with open_recording(self.path) as file:
-            positions = file["frames/positions"][frame, self.rows(system)]
-            return self._structure(system, positions, file["frames/cell"][frame, system])
+            rows = self.rows(system)
+            columns = {name: file[f"frames/{name}"][frame, rows] for name in self._moving}
+            return self._structure(system, file["frames/cell"][frame, system], columns)
 
     def history(self, system: int) -> list[Atoms]:
-        """All frames of a system as ASE structures."""
-        frames = zip(self.positions(system), self.cells(system), strict=True)
-        return [self._structure(system, positions, cell) for positions, cell in frames]
-
-    def structures(self, frame: int) -> list[Atoms]:
-        """One frame of all systems as ASE structures."""
-        with open_recording(self.path) as file:
-            positions, cells = file["frames/positions"][frame], file["frames/cell"][frame]
+        """All frames of a system as ASE structures, with velocities if they were recorded."""
+        moving = {name: self._column(name, system) for name in self._moving}
         return [
-            self._structure(system, positions[self.rows(system)], cells[system])
-            for system in range(self.systems)
+            self._structure(system, cell, {name: column[n] for name, column in moving.items()})
+            for n, cell in enumerate(self.cells(system))
         ]
 
-    def _structure(self, system: int, positions: np.ndarray, cell: np.ndarray) -> Atoms:
-        rows = self.rows(system)
-        masses, periodic = self._masses[rows], self._periodic[system]
-        return Atoms(self._numbers[rows], positions, masses=masses, cell=cell, pbc=periodic)
+    def structures(self, frame: int) -> list[Atoms]:
+        """One frame of all systems as ASE structures, with velocities if they were recorded."""
+        with open_recording(self.path) as file:
+            cells = file["frames/cell"][frame]
+            moving = {name: file[f"frames/{name}"][frame] for name in self._moving}
+        return [
+            self._structure(
+                system, cell, {n: column[self.rows(system)] for n, column in moving.items()}
+            )
+            for system, cell in enumerate(cells)
+        ]
+
+    @property
+    def _moving(self) -> tuple[str, ...]:
+        """Columns of frames that have a row per atom."""
+        return ("positions", "velocities") if self.has_velocities else ("positions",)
+
+    def _structure(self, system: int, cell: np.ndarray, columns: dict[str, np.ndarray]) -> Atoms:
+        velocities = columns.get("velocities")
+        return Atoms(
+            self.numbers(system),
+            columns["positions"],
+            masses=self._masses[self.rows(system)],
+            velocities=None if velocities is None else velocities.astype(float) / units.fs,
+            cell=np.where(self._bounded[system][:, None], cell, 0.0),
+            pbc=self._periodic[system],
+        )
 
     @functools.cached_property
     def units(self) -> dict[str, str]:

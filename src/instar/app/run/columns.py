@@ -58,6 +58,7 @@ def _constants(loaded: Loaded, counts: np.ndarray) -> dict[str, dict[str, Any]]:
         "systems": {
             "particles": counts,
             "periodic": np.array([atoms.pbc for atoms in structures]),
+            "bounded": np.array([atoms.cell.array.any(axis=1) for atoms in structures]),
             "temperature": asked[:, 0],
             "pressure": asked[:, 1] / parse_unit("bar")[0],
         },

@@ -46,9 +46,8 @@ def watched(kind: Kind, state: Any) -> tuple[Any, int]:
         observers[FRAMES] = Rows.of(kind.frame(), state, frame_room)
         schedules[FRAMES] = Schedule(every.trajectory_every, origin, after=True)
     for number, one in enumerate(loaded.observations):
-        looks = loaded.config.run.steps // one.every
         try:
-            observers[one.title] = one.made(state, place_of(one.title), looks)
+            observers[one.title] = one.made(state, place_of(one.title))
             _found(one, observers[one.title], loaded.config.method)  # what fails, fails now
         except Exception as error:  # a function of the user's may raise anything
             raise ConfigurationError(

@@ -94,9 +94,9 @@ class _Lenient(string.Formatter):
 
 def _shown(value: Any) -> Any:
     """A number as it is, so that it can be formatted; anything larger on one line."""
-    if not isinstance(value, jax.Array | np.ndarray):
+    if not isinstance(value, jax.Array | np.ndarray | np.generic):
         return value
-    if jnp.issubdtype(value.dtype, jax.dtypes.prng_key):
+    if isinstance(value, jax.Array) and jnp.issubdtype(value.dtype, jax.dtypes.prng_key):
         value = jax.random.key_data(value)
     array = np.asarray(value)
     if array.ndim == 0:

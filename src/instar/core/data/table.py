@@ -19,6 +19,7 @@ from jax import Array
 from instar.core.data.index import Index, trusted_index
 from instar.core.data.rows import broadcast_rows, check_new_rows, check_rows, is_index, row_count
 from instar.core.data.vocabulary import (
+    SHOWN,
     Keys,
     Vocabulary,
     is_integer_class,
@@ -146,7 +147,8 @@ class Table[K, D]:
 
     def __repr__(self) -> str:
         name = type(self).__name__
-        return f"{name}(keys={self.vocabulary!r}, data={self.data!r}, cls={self.cls.__name__})"
+        keys = self.keys if self.size <= SHOWN else self.vocabulary
+        return f"{name}(keys={keys!r}, data={self.data!r}, cls={self.cls.__name__})"
 
     # Writing ------------------------------------------------------------------------------
 

@@ -26,6 +26,7 @@ import jax.numpy as jnp
 import numpy as np
 
 __all__ = [
+    "SHOWN",
     "Keys",
     "Vocabulary",
     "fits_64_bits",
@@ -35,7 +36,7 @@ __all__ = [
     "vocabulary_from",
 ]
 
-_SHOWN = 10
+SHOWN = 10  # keys in a message; more are abridged
 _interned: weakref.WeakValueDictionary[Hashable, Vocabulary[Any]] = weakref.WeakValueDictionary()
 _lock = threading.RLock()  # a collection inside may run code that makes a vocabulary
 
@@ -138,8 +139,8 @@ class Vocabulary[K](ABC):
         positions = target.find(self) if comparable else np.full(len(self), -1)
         missing = np.flatnonzero(positions < 0)
         if missing.size:
-            shown = [self[int(i)] for i in missing[:_SHOWN]]
-            more = f" and {missing.size - _SHOWN} more" if missing.size > _SHOWN else ""
+            shown = [self[int(i)] for i in missing[:SHOWN]]
+            more = f" and {missing.size - SHOWN} more" if missing.size > SHOWN else ""
             second = "" if same_kind else f"\n{clash}"
             raise ValueError(
                 f"Keys in self not found in target: {shown}{more}{second}\n"
@@ -192,8 +193,8 @@ class Vocabulary[K](ABC):
         return Vocabulary.of, (np.asarray(self), self.cls)
 
     def __repr__(self) -> str:
-        if len(self) > _SHOWN:
-            shown = ", ".join(repr(self[i]) for i in range(_SHOWN))
+        if len(self) > SHOWN:
+            shown = ", ".join(repr(self[i]) for i in range(SHOWN))
             return f"({shown}, … {len(self)} keys)"
         return repr(self.keys)
 

@@ -8,18 +8,14 @@ from instar.core.utils.pytree_dataclass import (
     skip_post_init_if_disabled,
 )
 from instar.core.utils.transforms import (
-    Jitted,
     NotJaxCompatibleError,
     is_traced,
     isin,
-    jit,
     key_chain,
     linearize,
     no_jax_tracing,
     non_differentiable,
     sequential_vmap_with_vjp,
-    shard_map,
-    vectorize,
 )
 from instar.core.utils.trees import (
     HasScatterArgs,
@@ -35,6 +31,7 @@ from instar.core.utils.trees import (
     tree_where_broadcast_last,
     tree_zeros_like,
 )
+from instar.core.utils.wrappers import Jitted, jit, shard_map, vectorize
 
 __all__ = [
     "HasScatterArgs",

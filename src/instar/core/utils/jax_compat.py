@@ -40,21 +40,23 @@ _flattree: Any = getattr(_src, "flattree", None)
 Program = Any
 """A traced function as JAX keeps it: a ``Jaxpr``, or in older releases a ``ClosedJaxpr``."""
 
-_JIT_PARAMETERS = frozenset(inspect.signature(jax.jit).parameters)
+UNSPECIFIED: Any = _src.sharding_impls.UNSPECIFIED
+"""A sharding that is left to JAX: the default of ``jit``, for which JAX has no public name."""
 
 
-def jit_options(options: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """The options that this JAX's ``jit`` has; one that it lost must be at its default."""
-    kept: dict[str, Any] = {}
-    for name, value in options.items():
-        if name in _JIT_PARAMETERS:
-            kept[name] = value
-        elif value is not defaults[name]:
-            raise TypeError(
-                f"jit has no option {name!r} in JAX {jax.__version__}.\n"
-                f"It was given as {value!r}; leave it out, or install a JAX release that has it."
-            )
-    return kept
+def options_for(theirs: Any, ours: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of our function to pass on to JAX's: all that are not at our default.
+
+    One that the installed JAX lost is refused by name.
+    """
+    defaults, known = inspect.signature(ours).parameters, inspect.signature(theirs).parameters
+    given = {k: v for k, v in options.items() if v is not defaults[k].default}
+    for name in sorted(given.keys() - known.keys()):
+        raise TypeError(
+            f"{ours.__name__} has no option {name!r} in JAX {jax.__version__}.\n"
+            f"It was given as {given[name]!r}; leave it out, or at {defaults[name].default!r}."
+        )
+    return given
 
 
 # ---------------------------------------------------------------------- traces
@@ -344,9 +346,6 @@ def linear_solve_derivative(primals: Any, tangents: Any, params: Any) -> Any:
     return out, [_ad.instantiate_zeros(t) for t in out_tangents]
 
 
-_UNSPECIFIED: Any = _src.sharding_impls.UNSPECIFIED
-
-
 def refuse_unknown_holders(collecting: Callable[[], bool], refuse: Callable[[str], None]) -> None:
     """Have ``refuse(name)`` called for a primitive without a hook that holds a check.
 
@@ -369,7 +368,7 @@ def extend_call(primitive: Any, params: Any, program: Program, results: int) -> 
     """Parameters of a call whose program has that many further results."""
     new = {**params, HOLDERS[primitive]: program}
     if primitive is primitives.jit_p:
-        new["out_shardings"] = (*params["out_shardings"], *[_UNSPECIFIED] * results)
+        new["out_shardings"] = (*params["out_shardings"], *[UNSPECIFIED] * results)
         new["out_layouts"] = (*params["out_layouts"], *[None] * results)
     return new
 

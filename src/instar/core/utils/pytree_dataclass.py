@@ -39,7 +39,6 @@ _post_init_enabled = contextvars.ContextVar("instar_post_init_enabled", default=
 
 def field(
     *,
-    static: bool = False,
     default: Any = dataclasses.MISSING,
     default_factory: Any = dataclasses.MISSING,
     init: bool = True,
@@ -48,10 +47,43 @@ def field(
     compare: bool = True,
     metadata: Mapping[Any, Any] | None = None,
     kw_only: Any = dataclasses.MISSING,
+    static: bool = False,
 ) -> Any:
-    """A dataclass field; ``static=True`` moves it into the tree structure.
+    """Declare a field of a dataclass, as :func:`dataclasses.field`; it may be static.
 
-    The other arguments are those of :func:`dataclasses.field`.
+    Parameters
+    ----------
+    default, default_factory
+        The value where none is passed, or a function that makes it; at most one of the two.
+    init
+        Whether the field is an argument of ``__init__``.
+    repr
+        Whether it is shown.
+    hash
+        Whether it counts for the hash; by default as ``compare`` says.
+    compare
+        Whether it counts for equality and order.
+    metadata
+        What else to keep with the field.
+    kw_only
+        Whether it is passed by name alone; by default as the class says.
+    static
+        Whether it belongs to the tree structure rather than to the leaves: it is not traced, and
+        another value compiles again. It must be hashable.
+
+    Returns
+    -------
+    dataclasses.Field
+        What to assign to the name of the field.
+
+    Examples
+    --------
+    >>> @dataclass
+    ... class Grid:
+    ...     values: Any
+    ...     order: int = field(static=True, default=4)
+    >>> jax.tree.leaves(Grid(1.0))
+    [1.0]
     """
     return dataclasses.field(
         default=default,
@@ -65,12 +97,53 @@ def field(
     )
 
 
-def lens_field(*, metadata: Mapping[Any, Any] | None = None, **options: Any) -> Any:
-    """A :func:`field` for ``LensField[T]``: read on the class it is a lens.
+def lens_field(
+    *,
+    default: Any = dataclasses.MISSING,
+    default_factory: Any = dataclasses.MISSING,
+    init: bool = True,
+    repr: bool = True,  # noqa: A002 (the names of dataclasses.field)
+    hash: bool | None = None,  # noqa: A002
+    compare: bool = True,
+    metadata: Mapping[Any, Any] | None = None,
+    kw_only: Any = dataclasses.MISSING,
+    static: bool = False,
+) -> Any:
+    """Declare a :func:`field` that is a lens where it is read on the class.
 
-    This only marks the field; ``instar.core.lens`` makes the lens.
+    It is for ``LensField[T]`` annotations on classes with ``HasLensFields``. This only marks the
+    field; ``instar.core.lens`` makes the lens.
+
+    Parameters
+    ----------
+    default, default_factory, init, repr, hash, compare, metadata, kw_only, static
+        As those of :func:`field`.
+
+    Returns
+    -------
+    dataclasses.Field
+        What to assign to the name of the field.
+
+    Examples
+    --------
+    >>> from instar.core.lens import HasLensFields, LensField
+    >>> @dataclass
+    ... class Point(HasLensFields):
+    ...     x: LensField[float] = lens_field(default=1.0)
+    >>> Point.x.set(Point(), 2.0)
+    Point(x=2.0)
     """
-    return field(metadata={**(metadata or {}), _LENS: True}, **options)
+    return field(
+        default=default,
+        default_factory=default_factory,
+        init=init,
+        repr=repr,
+        hash=hash,
+        compare=compare,
+        metadata={**(metadata or {}), _LENS: True},
+        kw_only=kw_only,
+        static=static,
+    )
 
 
 def is_lens_field(field: dataclasses.Field[Any]) -> bool:
@@ -86,30 +159,119 @@ class _DataclassDecorator(Protocol):
 
 
 @overload
-def dataclass[C](cls: type[C], /) -> type[C]: ...
+def dataclass[C](
+    cls: type[C],
+    /,
+    *,
+    init: bool = True,
+    repr: bool = True,
+    eq: bool = True,
+    order: bool = False,
+    unsafe_hash: bool = False,
+    frozen: bool = True,
+    match_args: bool = True,
+    kw_only: bool = False,
+    slots: bool = False,
+    weakref_slot: bool = False,
+) -> type[C]: ...
 
 
 @overload
-def dataclass(*, frozen: bool = True, **options: Any) -> _DataclassDecorator: ...
+def dataclass(
+    cls: None = None,
+    /,
+    *,
+    init: bool = True,
+    repr: bool = True,
+    eq: bool = True,
+    order: bool = False,
+    unsafe_hash: bool = False,
+    frozen: bool = True,
+    match_args: bool = True,
+    kw_only: bool = False,
+    slots: bool = False,
+    weakref_slot: bool = False,
+) -> _DataclassDecorator: ...
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field, lens_field, dataclasses.field))
-def dataclass(cls: Any = None, /, *, frozen: bool = True, **options: Any) -> Any:
-    """Make a class a dataclass and a pytree: ``@dataclass`` or ``@dataclass(option=...)``.
+def dataclass(
+    cls: Any = None,
+    /,
+    *,
+    init: bool = True,
+    repr: bool = True,  # noqa: A002 (the names of dataclasses.dataclass)
+    eq: bool = True,
+    order: bool = False,
+    unsafe_hash: bool = False,
+    frozen: bool = True,
+    match_args: bool = True,
+    kw_only: bool = False,
+    slots: bool = False,
+    weakref_slot: bool = False,
+) -> Any:
+    """Make a class a frozen dataclass and a pytree: ``@dataclass`` or ``@dataclass(option=...)``.
 
-    Takes the options of :func:`dataclasses.dataclass`; ``frozen`` is on unless told otherwise.
     A base class may define the class method ``__after_dataclass__`` to finish the new class.
+
+    Parameters
+    ----------
+    cls
+        The class; without it a decorator is returned.
+    init, repr, eq, order
+        Whether ``__init__``, ``__repr__``, ``__eq__`` and the comparisons by order are made.
+    unsafe_hash
+        Whether ``__hash__`` is made also where the class is not frozen.
+    frozen
+        Whether fields can't be assigned; other than in the standard library this is the default.
+    match_args
+        Whether ``__match_args__`` is made, for ``match`` statements.
+    kw_only
+        Whether all fields are passed by name alone.
+    slots, weakref_slot
+        Whether ``__slots__`` is made, and with it a slot for weak references.
+
+    Returns
+    -------
+    type
+        The class as a dataclass, registered with JAX: its fields are the children of a pytree,
+        those with ``field(static=True)`` part of its structure.
+
+    Examples
+    --------
+    >>> @dataclass
+    ... class Point:
+    ...     x: float
+    ...     name: str = field(static=True, default="p")
+    >>> jax.tree.map(lambda leaf: leaf + 1, Point(2.0))
+    Point(x=3.0, name='p')
     """
+    standard = dataclasses.dataclass(
+        init=init,
+        repr=repr,
+        eq=eq,
+        order=order,
+        unsafe_hash=unsafe_hash,
+        frozen=frozen,
+        match_args=match_args,
+        kw_only=kw_only,
+        slots=slots,
+        weakref_slot=weakref_slot,
+    )
 
     def decorate(cls: type[Any]) -> type[Any]:
-        cls = dataclasses.dataclass(cls, frozen=frozen, **options)
-        _register(cls)
-        finish = getattr(cls, "__after_dataclass__", None)
-        if finish is not None:
-            finish()
-        return cls
+        return _registered(standard(cls))
 
     return decorate if cls is None else decorate(cls)
+
+
+def _registered(cls: type[Any]) -> type[Any]:
+    """A dataclass as a pytree, finished by what its base class defines."""
+    _register(cls)
+    finish = getattr(cls, "__after_dataclass__", None)
+    if finish is not None:
+        finish()
+    return cls
 
 
 def _register(cls: type[Any]) -> None:

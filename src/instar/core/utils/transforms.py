@@ -1,4 +1,4 @@
-"""JAX transforms, typed so that a checker keeps the signature of what is wrapped."""
+"""Transforms of our own, typed so that a checker keeps the signature of what is wrapped."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import functools
 import inspect
 import itertools
 import operator
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Literal, Protocol, SupportsIndex, cast, overload, runtime_checkable
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Literal, SupportsIndex, cast, overload
 
 import jax
 import jax.numpy as jnp
@@ -16,197 +16,23 @@ from jax import Array
 from jax.core import Tracer
 from jax.custom_batching import sequential_vmap
 
-from instar.core.utils.jax_compat import jit_options
 from instar.core.utils.shapes import Bool, Int
 
 __all__ = [
-    "Jitted",
     "NotJaxCompatibleError",
     "is_traced",
     "isin",
-    "jit",
     "key_chain",
     "linearize",
     "no_jax_tracing",
     "non_differentiable",
     "sequential_vmap_with_vjp",
-    "shard_map",
-    "vectorize",
     "within_32_bits",
 ]
 
 
 class NotJaxCompatibleError(TypeError):
     """A host-only function was called with a value that is being traced."""
-
-
-@runtime_checkable
-class Jitted[**P, R](Protocol):
-    """A compiled function: call it, or look at how it is traced and lowered."""
-
-    __name__: str
-
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R: ...
-
-    def lower(self, *args: P.args, **kwargs: P.kwargs) -> Any:
-        """Lower for these arguments without running; ``.compile()`` on the result compiles."""
-        ...
-
-    def trace(self, *args: P.args, **kwargs: P.kwargs) -> Any:
-        """Trace for these arguments; ``.jaxpr`` of the result is the program."""
-        ...
-
-    def eval_shape(self, *args: P.args, **kwargs: P.kwargs) -> Any:
-        """Shapes and dtypes of the result, without computing it."""
-        ...
-
-    def clear_cache(self) -> None:
-        """Forget what was compiled."""
-        ...
-
-
-@runtime_checkable
-class _Decorator(Protocol):
-    """A decorator that keeps the signature."""
-
-    def __call__[**P, R](self, fn: Callable[P, R], /) -> Callable[P, R]: ...
-
-
-@runtime_checkable
-class _JitDecorator(Protocol):
-    def __call__[**P, R](self, fn: Callable[P, R], /) -> Jitted[P, R]: ...
-
-
-# Named apart from JAX's own defaults: sharding's "unspecified" has no public name.
-_UNSPECIFIED: Any = type("Unspecified", (), {"__repr__": lambda self: "<unspecified>"})()
-
-_JIT_DEFAULTS: dict[str, Any] = {
-    "in_shardings": _UNSPECIFIED,
-    "out_shardings": _UNSPECIFIED,
-    "static_argnums": None,
-    "static_argnames": None,
-    "donate_argnums": None,
-    "donate_argnames": None,
-    "keep_unused": False,
-    "device": None,
-    "backend": None,
-    "inline": False,
-    "abstracted_axes": None,
-    "compiler_options": None,
-}
-
-
-@overload
-def jit[**P, R](fn: Callable[P, R], /, **options: Any) -> Jitted[P, R]: ...
-
-
-@overload
-def jit(
-    fn: None = None,
-    /,
-    *,
-    in_shardings: Any = ...,
-    out_shardings: Any = ...,
-    static_argnums: int | Sequence[int] | None = None,
-    static_argnames: str | Iterable[str] | None = None,
-    donate_argnums: int | Sequence[int] | None = None,
-    donate_argnames: str | Iterable[str] | None = None,
-    keep_unused: bool = False,
-    device: Any = None,
-    backend: str | None = None,
-    inline: Any = False,
-    abstracted_axes: Any = None,
-    compiler_options: dict[str, Any] | None = None,
-) -> _JitDecorator: ...
-
-
-def jit(fn: Any = None, **options: Any) -> Any:
-    """Compile a function: ``@jit`` or ``@jit(static_argnames="n")``; options as :func:`jax.jit`.
-
-    An option that the installed JAX no longer has is accepted at its default.
-    """
-    unknown = sorted(set(options) - set(_JIT_DEFAULTS))
-    if unknown:
-        known = ", ".join(_JIT_DEFAULTS)
-        raise TypeError(f"jit has no option {unknown[0]!r}.\nIt takes: {known}.")
-    given = {k: v for k, v in options.items() if v is not _JIT_DEFAULTS[k]}
-    kept = jit_options(given, _JIT_DEFAULTS)
-    return (lambda fn: jax.jit(fn, **kept)) if fn is None else jax.jit(fn, **kept)
-
-
-@overload
-def vectorize[**P, R](
-    fn: Callable[P, R], /, *, excluded: Iterable[int | str] = ..., signature: str | None = None
-) -> Callable[P, R]: ...
-
-
-@overload
-def vectorize(
-    fn: None = None, /, *, excluded: Iterable[int | str] = ..., signature: str | None = None
-) -> _Decorator: ...
-
-
-def vectorize(
-    fn: Any = None, /, *, excluded: Iterable[int | str] = (), signature: str | None = None
-) -> Any:
-    """:func:`jax.numpy.vectorize`, bare or with arguments."""
-
-    def decorate(fn: Callable[..., Any]) -> Callable[..., Any]:
-        return jnp.vectorize(fn, excluded=frozenset(excluded), signature=signature)
-
-    return decorate if fn is None else decorate(fn)
-
-
-@overload
-def shard_map[**P, R](
-    fn: Callable[P, R],
-    /,
-    *,
-    out_specs: Any,
-    in_specs: Any = ...,
-    mesh: Any = None,
-    axis_names: Iterable[str] = ...,
-    check_vma: bool = True,
-) -> Callable[P, R]: ...
-
-
-@overload
-def shard_map(
-    fn: None = None,
-    /,
-    *,
-    out_specs: Any,
-    in_specs: Any = ...,
-    mesh: Any = None,
-    axis_names: Iterable[str] = ...,
-    check_vma: bool = True,
-) -> _Decorator: ...
-
-
-def shard_map(
-    fn: Any = None,
-    /,
-    *,
-    out_specs: Any,
-    in_specs: Any = _UNSPECIFIED,
-    mesh: Any = None,
-    axis_names: Iterable[str] = (),
-    check_vma: bool = True,
-) -> Any:
-    """:func:`jax.shard_map`, bare or with arguments."""
-    options: dict[str, Any] = {} if in_specs is _UNSPECIFIED else {"in_specs": in_specs}
-
-    def decorate(fn: Callable[..., Any]) -> Callable[..., Any]:
-        return jax.shard_map(
-            fn,
-            out_specs=out_specs,
-            mesh=mesh,
-            axis_names=frozenset(axis_names),
-            check_vma=check_vma,
-            **options,
-        )
-
-    return decorate if fn is None else decorate(fn)
 
 
 @overload

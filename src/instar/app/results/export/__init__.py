@@ -1,11 +1,15 @@
-"""What a run has found, as files that other programs read: one format a file."""
+"""What a run has found, as files that other programs read: one format per file."""
 
 from __future__ import annotations
 
+import shutil
+import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from instar.app.config.entries import nearest
 from instar.app.config.registry import EXPORTS, found
+from instar.app.results.export.format import FRAMES, ExportError
 from instar.app.results.trajectory import Trajectory
 from instar.app.run.directory import RunDirectory, RunDirectoryError
 
@@ -19,6 +23,27 @@ def export(directory: RunDirectory, to: str) -> list[Path]:
         raise RunDirectoryError(f"There is no format {to!r}{nearest(to, list(formats))}.")
     if not directory.trajectory.is_file():
         raise RunDirectoryError(f"{directory.path} has no trajectory yet.")
-    folder = directory.path / to
-    folder.mkdir(exist_ok=True)
-    return formats[to].target(Trajectory(directory.trajectory), folder)
+    trajectory = Trajectory(directory.trajectory)
+    if formats[to].role == FRAMES and not trajectory.recorded:
+        raise ExportError(
+            f"{directory.path} has no frames to export to {to}: output.trajectory_every is 0, or "
+            "more steps than the run has made; thermo is there with --to csv."
+        )
+    return _whole(directory.path / to, lambda folder: formats[to].target(trajectory, folder))
+
+
+def _whole(folder: Path, write: Callable[[Path], list[Path]]) -> list[Path]:
+    """Write files beside a folder, and move them there once all of them are whole.
+
+    If that fails nothing is left behind, and files of an earlier export stay as they were.
+    """
+    beside = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    try:
+        names = [path.relative_to(beside) for path in write(beside)]
+        for path in [path for path in beside.rglob("*") if path.is_file()]:
+            place = folder / path.relative_to(beside)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            path.replace(place)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+    return [folder / name for name in names]

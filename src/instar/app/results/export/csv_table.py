@@ -11,7 +11,7 @@ from instar.app.results.trajectory import Trajectory
 __all__ = ["csv_table"]
 
 
-@export_format("csv")
+@export_format("csv", of="thermo")
 def csv_table(trajectory: Trajectory, folder: Path) -> list[Path]:
     """A row per system and step."""
     path, thermo = folder / "thermo.csv", trajectory.thermo

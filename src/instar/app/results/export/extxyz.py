@@ -1,4 +1,4 @@
-"""Extended XYZ: one file per system."""
+"""Extended XYZ: one file per system, with velocities if they were recorded."""
 
 from __future__ import annotations
 
@@ -12,11 +12,14 @@ __all__ = ["extxyz"]
 
 @export_format("extxyz")
 def extxyz(trajectory: Trajectory, folder: Path) -> list[Path]:
-    """All frames of each system, with step and, where steps have one, time (fs)."""
+    """All frames of each system, with step and, where steps have one, time (fs).
+
+    Velocities are momenta in the units of ASE.
+    """
     import ase.io  # takes a while, and few need it
 
     paths = []
-    for system in range(trajectory.systems):
+    for system in trajectory.recorded:
         frames = trajectory.history(system)
         for number, atoms in enumerate(frames):
             atoms.info["step"] = int(trajectory.steps[number])
