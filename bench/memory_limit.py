@@ -118,13 +118,13 @@ def hard_limits() -> None:
 
 
 WAYS: dict[str, Callable[[Path, str], None]] = {
-    "evaluate": partial(in_batches, partial(over_frames, FUNCTION)),
+    "in batches": partial(in_batches, partial(over_frames, FUNCTION)),
     "largest batches": partial(in_batches, in_largest_batches),
     "all at once": all_at_once,
 }
 
 RUNS = [("RLIMIT_DATA", way) for way in WAYS]
-RUNS += [("RLIMIT_AS", way) for way in ("evaluate", "all at once")]
+RUNS += [("RLIMIT_AS", way) for way in ("in batches", "all at once")]
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ PUBLIC_NAMES = {
     "instar.statefunc.memhint": """MemHint SampleMeta itemsize_of output_elems_per_sample
         output_bytes_per_sample default_leaf_hint broadcast_extra_bytes_for_children
         default_op_hint inflate_for_grad""",
-    "instar": "single_point calculator ase_potential read_topology evaluate run resume",
+    "instar": "single_point calculator ase_potential read_topology over_frames run resume",
     "instar.memory": """calibrate plan Plan Budget find_budget Footprint over_frames run plan_work
         Work Programs HighWater MemoryPlanError OutOfMemoryError BudgetError FrameError""",
     "instar.geometry": "AllParticles Cell Rotation",

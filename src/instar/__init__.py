@@ -14,7 +14,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from instar.app.api.calculator import calculator
-    from instar.app.api.evaluate import evaluate
+    from instar.app.api.over_frames import over_frames
     from instar.app.api.run import resume, run
     from instar.app.api.single_point import single_point
     from instar.app.ase.potential import ase_potential
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _DOORS = {
     "ase_potential": "instar.app.ase.potential",
     "calculator": "instar.app.api.calculator",
-    "evaluate": "instar.app.api.evaluate",
+    "over_frames": "instar.app.api.over_frames",
     "read_topology": "instar.app.topology",
     "resume": "instar.app.api.run",
     "run": "instar.app.api.run",
@@ -50,9 +50,9 @@ __all__ = [
     "bind",
     "calculator",
     "dataclass",
-    "evaluate",
     "field",
     "lens",
+    "over_frames",
     "read_topology",
     "resume",
     "run",

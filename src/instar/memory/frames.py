@@ -1,4 +1,4 @@
-"""A function of one frame over many: the work that `evaluate` plans and runs."""
+"""A function of one frame over many: the work that `over_frames` plans and runs."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def over_frames(
 ) -> Evaluated:
     """The function for every frame; or, with ``reduce``, one value for all of them.
 
-    See `instar.evaluate`. Frames keep their precision; in double precision, call it under
+    See `instar.over_frames`. Frames keep their precision; in double precision, call it under
     ``jax.enable_x64(True)``.
     """
     if not callable(function):

@@ -23,8 +23,8 @@ class Add(StateFunction):
 
     strength = 1
 
-    def evaluate(self, state: State) -> Any:
-        values = [state.deepened(c.evaluate(state), c.pdepth, self.pdepth) for c in self.children]
+    def values_at(self, state: State) -> Any:
+        values = [state.deepened(c.values_at(state), c.pdepth, self.pdepth) for c in self.children]
         return functools.reduce(operator.add, values)
 
     def formula(self) -> str:

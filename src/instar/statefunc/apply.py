@@ -27,8 +27,8 @@ class Apply(StateFunction):
     call: Callable[[Any], Any] = field(static=True)
     name: str = field(static=True)
 
-    def evaluate(self, state: State) -> Any:
-        values = self.child.evaluate(state)
+    def values_at(self, state: State) -> Any:
+        values = self.child.values_at(state)
         result = self.call(values)
         if jnp.shape(result) != values.shape:
             raise ContractError(
@@ -49,8 +49,8 @@ class Power(StateFunction):
     exponent: int | float = field(static=True)
     strength = 8
 
-    def evaluate(self, state: State) -> Any:
-        return self.child.evaluate(state) ** self.exponent
+    def values_at(self, state: State) -> Any:
+        return self.child.values_at(state) ** self.exponent
 
     def formula(self) -> str:
         return f"{self.child.within(9)}^{self.exponent:g}"

@@ -27,7 +27,7 @@ class Column(StateFunction):
     stored = True
     given = True
 
-    def evaluate(self, state: State) -> Any:
+    def values_at(self, state: State) -> Any:
         values = state.column(self.name)
         if values is None:
             raise ContractError(

@@ -22,9 +22,9 @@ __all__ = ["Concatenate", "concatenate"]
 class Concatenate(StateFunction):
     """All features of all functions, in order."""
 
-    def evaluate(self, state: State) -> Any:
+    def values_at(self, state: State) -> Any:
         depth = self.pdepth
-        parts = [state.deepened(c.evaluate(state), c.pdepth, depth) for c in self.children]
+        parts = [state.deepened(c.values_at(state), c.pdepth, depth) for c in self.children]
         return jnp.concatenate([state.whole(part, depth) for part in parts], axis=self.rank)
 
     def buffers(self, sizes: Sizes, loop: int) -> Buffers:

@@ -27,7 +27,7 @@ class Constant(StateFunction):
     values: Any
     symbol: str | None = field(static=True, default=None)
 
-    def evaluate(self, state: State) -> Any:
+    def values_at(self, state: State) -> Any:
         values = jnp.asarray(self.values, state.dtype)
         return values.reshape(values.shape + (1,) * len(state.trailing(0)))
 

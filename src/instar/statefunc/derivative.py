@@ -45,7 +45,7 @@ class Derivative(StateFunction):
     def pointwise(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         return not self.across
 
-    def evaluate(self, state: State) -> Any:
+    def values_at(self, state: State) -> Any:
         if self.child.local:
             own = along_axes(self.child, state, [1] * len(state.coordinates))
             return self._on_diagonal(state, own) if self.across else own

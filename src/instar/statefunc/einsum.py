@@ -33,12 +33,12 @@ class Einsum(StateFunction):
     features: Literal["outer", "match"] = field(static=True, default="outer")
     steps = 2
 
-    def evaluate(self, state: State) -> Any:
+    def values_at(self, state: State) -> Any:
         inputs, output = self.subscripts.split("->")
         letters = output + "".join(sorted(set(inputs) - {*output, ","}))
         factors = []
         for place, (child, axes) in enumerate(zip(self.children, inputs.split(","), strict=True)):
-            values = state.deepened(child.evaluate(state), child.pdepth, self.pdepth)
+            values = state.deepened(child.values_at(state), child.pdepth, self.pdepth)
             factors.append(self._with_feature_axes(_along(letters, axes, values), place, letters))
         product = functools.reduce(operator.mul, factors)
         summed = sum_of_axes(product, range(len(output), len(letters)))

@@ -29,8 +29,8 @@ class Fourier(StateFunction):
     wavevectors: Any
     steps = 2
 
-    def evaluate(self, state: State) -> Any:
-        values = self.child.evaluate(state)[:, 0]
+    def values_at(self, state: State) -> Any:
+        values = self.child.values_at(state)[:, 0]
         waves = jnp.asarray(self.wavevectors, values.dtype)
         phase = jnp.einsum("ka,a...->k...", waves, values)
         both = jnp.stack([jnp.cos(phase), jnp.sin(phase)], axis=1)

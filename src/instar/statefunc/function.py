@@ -33,7 +33,7 @@ class Function(StateFunction):
     def local(self) -> bool:
         return not self.depends_on_others
 
-    def evaluate(self, state: State) -> Any:
+    def values_at(self, state: State) -> Any:
         def of_one(columns: dict[str, Any]) -> Any:
             return self._checked(self._call(state, columns), state)
 

@@ -28,8 +28,8 @@ class LinearCombination(StateFunction):
     stored = True
     steps = 2
 
-    def evaluate(self, state: State) -> Any:
-        values = self.child.evaluate(state)
+    def values_at(self, state: State) -> Any:
+        values = self.child.values_at(state)
         weights = jnp.asarray(self.weights, values.dtype)
         axes = "abcdefgh"[: self.rank]
         return jnp.einsum(f"KM,{axes}K...->{axes}M...", weights, values)

@@ -32,8 +32,8 @@ class Monomials(StateFunction):
     order: int = field(static=True)
     lowest: int = field(static=True)
 
-    def evaluate(self, state: State) -> Any:
-        values = self.child.evaluate(state)
+    def values_at(self, state: State) -> Any:
+        values = self.child.values_at(state)
         count = math.prod(self.child.contract.components)
         variables = values.reshape(count, *values.shape[self.child.rank + 1 :])
         return _products(_exponents(count, self.lowest, self.order), variables)

@@ -26,9 +26,9 @@ class Multiply(StateFunction):
 
     strength = 2
 
-    def evaluate(self, state: State) -> Any:
+    def values_at(self, state: State) -> Any:
         def factor(child: StateFunction) -> Any:
-            values = state.deepened(child.evaluate(state), child.pdepth, self.pdepth)
+            values = state.deepened(child.values_at(state), child.pdepth, self.pdepth)
             return jnp.expand_dims(values, tuple(range(self.rank - child.rank)))
 
         return functools.reduce(operator.mul, map(factor, self.children))

@@ -1,7 +1,7 @@
 """`StateFunction`: a pure function of a state with a declared shape.
 
 Every kind of node is one file with the same anatomy: what it computes, as a formula; its
-fields; ``evaluate``; ``buffers``, where it holds more than its children and its value; how it
+fields; ``values_at``; ``buffers``, where it holds more than its children and its value; how it
 prints; and the function that makes it, with its contract. A node is a pytree whose arrays are
 its parameters: it may be passed to ``jit``, and ``jax.grad`` with respect to it gives the
 derivatives with respect to every parameter.
@@ -84,7 +84,7 @@ class StateFunction(abc.ABC):
     # Anatomy ------------------------------------------------------------------------------
 
     @abc.abstractmethod
-    def evaluate(self, state: State) -> Any:
+    def values_at(self, state: State) -> Any:
         """The value in the inner form: components first (see ``instar.statefunc.state``)."""
 
     def buffers(self, sizes: Sizes, loop: int) -> Buffers:
@@ -290,5 +290,5 @@ def _of_one(function: StateFunction, sample: Sample) -> Array:
     bare = function.contract.on_particles is False or sample.positions.ndim < 2
     state = particles_of(sample, None if bare else sample.positions.shape[-2])
     depth, components = function.pdepth, function.rank + 1
-    values = state.present(state.whole(function.evaluate(state), depth), depth)
+    values = state.present(state.whole(function.values_at(state), depth), depth)
     return jnp.moveaxis(values, range(components), range(-components, 0))

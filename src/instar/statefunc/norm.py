@@ -30,8 +30,8 @@ class Norm(StateFunction):
     exponent: int = field(static=True, default=1)
     steps = 2
 
-    def evaluate(self, state: State) -> Any:
-        values = self.child.evaluate(state)
+    def values_at(self, state: State) -> Any:
+        values = self.child.values_at(state)
         square = sum_of_axes(jnp.square(values), range(self.child.rank))
         if self.exponent > 1:
             return square ** (self.exponent // 2)

@@ -35,11 +35,11 @@ class PairSum(OverEdges):
         """Whether both particles of an edge get a value."""
         return self.child.pdepth == 1
 
-    def evaluate(self, state: State) -> Any:
+    def values_at(self, state: State) -> Any:
         state = self.with_edges(state)
 
         def values_of(block: Block) -> Any:
-            return block.pair.whole(self.child.evaluate(block.pair), self.child.pdepth)
+            return block.pair.whole(self.child.values_at(block.pair), self.child.pdepth)
 
         def add(total: Any, block: Block, values: Any) -> Any:
             ends = [jnp.take(values, k, self.rank + 1) for k in (0, 1)] if self.both else [values]

@@ -29,7 +29,7 @@ class PairDerivative(OverEdges):
 
     across: bool = field(static=True)
 
-    def evaluate(self, state: State) -> Any:
+    def values_at(self, state: State) -> Any:
         state = self.with_edges(state)
         start = jnp.zeros(self.contract.components + state.trailing(1), state.dtype)
         if not self.across:

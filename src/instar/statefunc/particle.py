@@ -25,12 +25,12 @@ class AtParticle(StateFunction):
     k: int = field(static=True)
     pointwise = False
 
-    def evaluate(self, state: State) -> Any:
+    def values_at(self, state: State) -> Any:
         axis = self.rank + 1
         require_pair(self, state)
         if self.child.local:
-            return self.child.evaluate(state.particle(self.k)).squeeze(axis)
-        return jnp.take(state.whole(self.child.evaluate(state), 1), self.k, axis)
+            return self.child.values_at(state.particle(self.k)).squeeze(axis)
+        return jnp.take(state.whole(self.child.values_at(state), 1), self.k, axis)
 
     def formula(self) -> str:
         return f"{self.child.within(9)}{'₁₂'[self.k]}"

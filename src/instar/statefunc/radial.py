@@ -34,8 +34,8 @@ class Gaussians(StateFunction):
     cutoff: Any
     steps = 6
 
-    def evaluate(self, state: State) -> Any:
-        r = self.child.evaluate(state)
+    def values_at(self, state: State) -> Any:
+        r = self.child.values_at(state)
         centers = jnp.asarray(self.centers, r.dtype).reshape(-1, *(1,) * (r.ndim - 1))
         width = jnp.asarray(self.width, r.dtype)
         return jnp.exp(-0.5 * jnp.square((r - centers) / width)) * _envelope(r, self.cutoff)
@@ -55,8 +55,8 @@ class Bessel(StateFunction):
     cutoff: Any
     steps = 9
 
-    def evaluate(self, state: State) -> Any:
-        r = self.child.evaluate(state)
+    def values_at(self, state: State) -> Any:
+        r = self.child.values_at(state)
         radius = jnp.asarray(self.cutoff, r.dtype)
         numbers = jnp.arange(1, self.n_features + 1, dtype=r.dtype).reshape(
             -1, *(1,) * (r.ndim - 1)

@@ -23,7 +23,7 @@ class Separation(StateFunction):
     stored = True
     given = True
 
-    def evaluate(self, state: State) -> Any:
+    def values_at(self, state: State) -> Any:
         require_pair(self, state)
         return state.separation()[:, None]
 

@@ -26,8 +26,8 @@ class Slice(StateFunction):
     stop: int = field(static=True)
     step: int = field(static=True)
 
-    def evaluate(self, state: State) -> Any:
-        values = self.child.evaluate(state)
+    def values_at(self, state: State) -> Any:
+        values = self.child.values_at(state)
         return lax.slice_in_dim(values, self.start, self.stop, self.step, self.rank)
 
     def formula(self) -> str:

@@ -18,7 +18,7 @@ __all__ = ["along_axes", "values_at"]
 
 def values_at(function: StateFunction, state: State, coordinates: tuple[Any, ...]) -> Any:
     """The values of a function with the particles at other coordinates."""
-    return state.whole(function.evaluate(state.moved(coordinates)), function.pdepth)
+    return state.whole(function.values_at(state.moved(coordinates)), function.pdepth)
 
 
 def along_axes(function: StateFunction, state: State, moves: Sequence[Any]) -> Any:

@@ -26,8 +26,8 @@ class Total(StateFunction):
     pointwise = False
     stored = True
 
-    def evaluate(self, state: State) -> Any:
-        values = lax.optimization_barrier(state.whole(self.child.evaluate(state), 1))
+    def values_at(self, state: State) -> Any:
+        values = lax.optimization_barrier(state.whole(self.child.values_at(state), 1))
         if not isinstance(state, Particles):
             return values.sum(self.rank + 1)
         values = state.present(values, 1)

@@ -66,13 +66,13 @@ def test_batches_from_anywhere_equal_the_unbatched_result(source, values):
 def test_results_may_be_written_to_a_file(tmp_path, values):
     with h5py.File(tmp_path / "y.h5", "w") as file:
         out = file.create_dataset("y", (4001, 5, 3), np.float32)
-        assert instar.evaluate(sorted_outer, FRAMES, budget=SMALL, out=out) is out
+        assert instar.over_frames(sorted_outer, FRAMES, budget=SMALL, out=out) is out
         np.testing.assert_allclose(out[:], values, rtol=1e-6)
 
 
 @pytest.mark.parametrize("name", ["sum", "mean", "min", "max"])
 def test_reductions_are_the_same_to_the_bit_for_every_plan(name, values):
-    roomy = instar.evaluate(sorted_outer, FRAMES, reduce=name)
+    roomy = instar.over_frames(sorted_outer, FRAMES, reduce=name)
     tight = planned(sorted_outer, FRAMES, reduce=name, budget=SMALL)
     assert len(tight.outcome.plan.batches) > 1
     assert tight.value.tobytes() == roomy.tobytes()
@@ -82,12 +82,12 @@ def test_reductions_are_the_same_to_the_bit_for_every_plan(name, values):
 
 def test_a_sum_of_many_small_values_keeps_its_digits():
     ones = np.full((1_000_000, 1), 0.1, np.float32)
-    found = instar.evaluate(lambda v: v[0], ones, reduce="sum")
+    found = instar.over_frames(lambda v: v[0], ones, reduce="sum")
     assert found == pytest.approx(0.1 * 1_000_000, rel=1e-6)
 
 
 def test_a_fold_of_ones_own_goes_through_the_frames_in_order():
-    counted = instar.evaluate(
+    counted = instar.over_frames(
         lambda v: v.sum(),
         FRAMES,
         reduce=lambda carry, value: (carry[0] * np.float32(0.5) + value, carry[1] + 1),
@@ -103,7 +103,7 @@ def test_a_fold_of_ones_own_goes_through_the_frames_in_order():
 
 def test_a_state_function_takes_samples_whose_edges_serve_all_frames():
     whole = FORCE(Sample(jnp.asarray(FRAMES[:100]), edges=EDGES))
-    found = instar.evaluate(FORCE, Sample(FRAMES[:100], edges=EDGES))
+    found = instar.over_frames(FORCE, Sample(FRAMES[:100], edges=EDGES))
     np.testing.assert_allclose(found, whole, rtol=1e-5, atol=1e-6)
 
 
@@ -112,7 +112,7 @@ def test_every_frame_may_have_its_own_mask_and_edges():
     pairs = rng.integers(0, 12, (50, 30, 2)).astype(np.int32)
     edges = Edges.between(pairs[..., 0], pairs[..., 1], particles=12)
     sample = Sample(FRAMES[:50], mask=rng.random((50, 12)) < 0.8, edges=edges)
-    found = instar.evaluate(FORCE, sample)
+    found = instar.over_frames(FORCE, sample)
     one = Sample(
         jnp.asarray(FRAMES[7]),
         mask=jnp.asarray(sample.mask[7]),
@@ -122,38 +122,38 @@ def test_every_frame_may_have_its_own_mask_and_edges():
 
 
 def test_a_state_function_takes_positions_alone():
-    found = instar.evaluate(total(x), FRAMES)
+    found = instar.over_frames(total(x), FRAMES)
     np.testing.assert_allclose(found[..., 0], FRAMES.sum(1), rtol=1e-4, atol=1e-5)
 
 
 def test_trees_of_arrays_give_trees_of_results():
     given = {"x": FRAMES, "weight": np.arange(4001, dtype=np.float32)}
-    found = instar.evaluate(lambda f: {"scaled": f["x"] * f["weight"]}, given, budget=SMALL)
+    found = instar.over_frames(lambda f: {"scaled": f["x"] * f["weight"]}, given, budget=SMALL)
     np.testing.assert_allclose(found["scaled"], FRAMES * given["weight"][:, None, None])
 
 
 def test_double_precision_stays_double():
     exact = 1 + np.arange(5.0)[:, None] * 1e-12
-    found = instar.evaluate(lambda v: v - 1, exact)
+    found = instar.over_frames(lambda v: v - 1, exact)
     np.testing.assert_allclose(found, exact - 1, rtol=0, atol=0)
     assert found.dtype == np.float64
 
 
 def test_no_frames_give_no_values():
-    assert instar.evaluate(sorted_outer, FRAMES[:0]).shape == (0, 5, 3)
-    assert instar.evaluate(sorted_outer, FRAMES[:0], reduce="sum").sum() == 0
+    assert instar.over_frames(sorted_outer, FRAMES[:0]).shape == (0, 5, 3)
+    assert instar.over_frames(sorted_outer, FRAMES[:0], reduce="sum").sum() == 0
 
 
 def test_progress_is_told_after_each_batch():
     told = []
-    instar.evaluate(sorted_outer, FRAMES, budget=SMALL, progress=lambda *now: told.append(now))
+    instar.over_frames(sorted_outer, FRAMES, budget=SMALL, progress=lambda *now: told.append(now))
     assert len(told) > 1
     assert told == sorted(told)
     assert told[-1] == (4001, 4001)
 
 
 def test_the_bar_shows_the_plan_on_standard_error(capfd):
-    instar.evaluate(sorted_outer, FRAMES, budget=SMALL, progress=True)
+    instar.over_frames(sorted_outer, FRAMES, budget=SMALL, progress=True)
     out, shown = capfd.readouterr()
     assert out == ""
     assert "4001 frames in" in shown
@@ -161,7 +161,7 @@ def test_the_bar_shows_the_plan_on_standard_error(capfd):
 
 
 def test_nothing_is_shown_where_there_is_no_terminal(capfd):
-    instar.evaluate(sorted_outer, FRAMES[:10])
+    instar.over_frames(sorted_outer, FRAMES[:10])
     assert capfd.readouterr() == ("", "")
 
 
@@ -240,27 +240,27 @@ def test_nothing_is_shown_where_there_is_no_terminal(capfd):
 )
 def test_what_makes_no_sense_is_refused(arguments, error, message):
     with raises(error, message):
-        instar.evaluate(**{"function": sorted_outer, "frames": FRAMES, **arguments})
+        instar.over_frames(**{"function": sorted_outer, "frames": FRAMES, **arguments})
 
 
 def test_big_endian_frames_are_numbers_like_any_others():
     np.testing.assert_allclose(
-        instar.evaluate(lambda v: v * 2, np.arange(3, dtype=">f8")), [0.0, 2.0, 4.0]
+        instar.over_frames(lambda v: v * 2, np.arange(3, dtype=">f8")), [0.0, 2.0, 4.0]
     )
 
 
 def test_half_precision_is_added_up_in_single_precision():
     halves = np.full(70_000, 0.5, np.float16)
-    assert instar.evaluate(lambda v: v, halves, reduce="mean") == pytest.approx(0.5)
+    assert instar.over_frames(lambda v: v, halves, reduce="mean") == pytest.approx(0.5)
 
 
 def test_a_sum_with_an_infinity_is_infinite():
     values = np.array([1, np.inf, 2], np.float32)
-    assert instar.evaluate(lambda v: v, values, reduce="sum") == np.inf
+    assert instar.over_frames(lambda v: v, values, reduce="sum") == np.inf
 
 
 def test_a_carry_in_double_precision_stays_so():
-    counted = instar.evaluate(
+    counted = instar.over_frames(
         lambda v: v.sum(),
         FRAMES[:100],
         reduce=lambda carry, value: carry + 1,
@@ -270,7 +270,7 @@ def test_a_carry_in_double_precision_stays_so():
 
 
 def test_the_largest_of_truths_is_whether_any_is_true():
-    assert instar.evaluate(lambda v: v > 2, np.arange(4, dtype=np.float32), reduce="max")
+    assert instar.over_frames(lambda v: v > 2, np.arange(4, dtype=np.float32), reduce="max")
 
 
 def test_a_failing_progress_function_does_not_count_frames_twice():
@@ -278,7 +278,7 @@ def test_a_failing_progress_function_does_not_count_frames_twice():
         raise MemoryError("Out of memory, in the caller's own code")
 
     with pytest.raises(MemoryError, match="own code"):
-        instar.evaluate(lambda v: v.sum(), FRAMES, reduce="sum", budget=SMALL, progress=progress)
+        instar.over_frames(lambda v: v.sum(), FRAMES, reduce="sum", budget=SMALL, progress=progress)
 
 
 def test_planning_many_frames_takes_no_memory_for_each():
@@ -292,4 +292,4 @@ def test_planning_many_frames_takes_no_memory_for_each():
 
 def test_integers_are_not_added_up_where_they_may_overflow():
     with raises(TypeError, "Values of int32 may overflow when they are added up."):
-        instar.evaluate(lambda v: (v > 0).sum(dtype=jnp.int32), FRAMES, reduce="sum")
+        instar.over_frames(lambda v: (v > 0).sum(dtype=jnp.int32), FRAMES, reduce="sum")

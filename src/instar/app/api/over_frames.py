@@ -1,4 +1,4 @@
-"""`evaluate`: a function over a long trajectory, with the plan and the progress on the screen."""
+"""`over_frames`: a function over a long trajectory, with its plan and progress on the screen."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from rich.progress import (
 from instar import memory
 from instar.memory import Event, Plan, Watcher, show
 
-__all__ = ["evaluate"]
+__all__ = ["over_frames"]
 
 _WIDE = tuple(map(np.dtype, ("float64", "complex128", "int64", "uint64")))
 
 
-def evaluate(
+def over_frames(
     function: Any,
     frames: Any,
     *,
