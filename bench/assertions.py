@@ -176,7 +176,7 @@ def build_times[K](
 ) -> tuple[dict[K, float], dict[K, float]]:
     """Median times to trace, and to compile, with nothing kept from before, taken in turns.
 
-    Each program is made anew, by a function that returns it jitted.
+    Each program is made again, by a function that returns it jitted.
     """
     traces: dict[K, list[float]] = {key: [] for key in programs}
     compilations: dict[K, list[float]] = {key: [] for key in programs}

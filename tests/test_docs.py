@@ -30,7 +30,7 @@ TEXTS = [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
 def _as_a_reader_runs_it():
     """Pages run under JAX's own defaults, not under the strictness of the tests.
 
-    A page may ask for double precision for good; the next one starts anew.
+    A page may ask for double precision for good; the next one starts again.
     """
     double = jax.config.jax_enable_x64
     with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):

@@ -96,5 +96,5 @@ def test_a_program_takes_what_was_predicted_or_less_but_not_half_of_it(name):
     run = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True)
     known, predicted, measured = json.loads(run.stdout)
     if not known:
-        pytest.skip("the system does not let the high-water mark begin anew")
+        pytest.skip("the system does not let the high-water mark start again")
     assert measured <= predicted < 2 * measured

@@ -171,19 +171,19 @@ def test_nothing_is_shown_where_there_is_no_terminal(capfd):
         (
             {"frames": [FRAMES[0], FRAMES[1]]},
             FrameError,
-            "Frames are an array with one row a frame; stack a list: np.stack(list).",
+            "Frames are an array with one row per frame; stack a list: np.stack(list).",
         ),
         (
             {"frames": {"a": FRAMES, "b": FRAMES[:3]}},
             FrameError,
-            "All arrays have one row a frame, but there are [3, 4001] rows.",
+            "All arrays have one row per frame, but there are [3, 4001] rows.",
         ),
         (
             {"frames": np.float32(3)},
             FrameError,
             "Frames have an axis that counts them; this array has no axes.",
         ),
-        ({"frames": ()}, FrameError, "There are no frames: give an array with one row a frame."),
+        ({"frames": ()}, FrameError, "There are no frames: give an array with one row per frame."),
         (
             {"reduce": "median"},
             ValueError,
@@ -229,7 +229,7 @@ def test_nothing_is_shown_where_there_is_no_terminal(capfd):
         (
             {"function": lambda v: None},
             FrameError,
-            "The function gives no arrays, so there is nothing to evaluate.",
+            "The function returns no arrays, so there is nothing to evaluate.",
         ),
         (
             {"budget": "3 MiB", "function": lambda v: jnp.tile(v, (10, 1))},

@@ -285,7 +285,7 @@ def test_shapes_that_do_not_fit_are_errors(double):
         "HarmonicAngle is between 3 particles: atoms has the shape (terms, 3), not (1, 2).": (
             HarmonicAngle(pair, one, one)
         ),
-        "HarmonicBond has 1 terms, but r0 is of the shape (2,); it needs one row a term.": (
+        "HarmonicBond has 1 terms, but r0 is of the shape (2,); it needs one row per term.": (
             HarmonicBond(pair, one, two)
         ),
         "RyckaertBellemansDihedral has 6 coefficients a term, C0 … C5: c is of the shape "

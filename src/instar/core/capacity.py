@@ -260,7 +260,7 @@ def _is_single(size: Any) -> bool:
 def _needs(required: Any, size: Any) -> Any:
     """The largest need of each size in 32 bits, as one flat array; NumPy's on the host.
 
-    Fractions are rounded up; what is no number exceeds any size.
+    Fractions are rounded up; what is not a number exceeds any size.
     """
     module: Any = jnp if is_traced(required) else np
     needs = module.asarray(required)

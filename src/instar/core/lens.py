@@ -102,7 +102,7 @@ class Lens[S, T](View[S, T]):
 
     @abstractmethod
     def edits(self, state: S, value: T) -> list[Edit]:
-        """What to replace, and where, so that ``get`` gives ``value``."""
+        """What to replace, and where, so that ``get`` returns ``value``."""
 
     def set(self, state: S, value: T) -> S:
         """A new state in which the part is ``value``."""
@@ -389,7 +389,7 @@ class ConstLens[S, T](Lens[S, T]):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class BoundLens[S, T]:
-    """A lens with the state held: writing gives the new state."""
+    """A lens with the state held: writing returns the new state."""
 
     state: S
     lens: Lens[S, T]

@@ -26,14 +26,14 @@ _SMALLEST_ANGLE = 1e-8
 
 
 class CellError(ValueError):
-    """Three vectors that are no cell."""
+    """Three vectors that are not a cell."""
 
 
 @dataclass
 class Cell:
     """Three vectors, and the axes along which they repeat.
 
-        vectors   (..., 3, 3)  Å, one vector a row; left-handed triples are fine
+        vectors   (..., 3, 3)  Å, one vector per row; left-handed triples are fine
         periodic  (..., 3)     whether the system repeats along each vector
         bounded   (...,)       False where the volume is infinite: a vector was not given
 

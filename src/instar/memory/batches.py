@@ -1,7 +1,7 @@
 """`Plan`: which items go together, in which compiled shapes, and what that takes.
 
 It is data: it prints as text, is written as JSON and read back equal, so that a run that goes on
-another day need not plan anew.
+another day need not plan again.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ def calibrate(
 ) -> Footprint:
     """The footprint of ``program(*arguments(**sizes))`` between two sizes of each measure.
 
-    ``arguments`` gives a tuple of (abstract) arguments for sizes by name, such as
+    ``arguments`` returns a tuple of (abstract) arguments for sizes by name, such as
     ``lambda frames: (jax.ShapeDtypeStruct((frames, 50, 3), jnp.float32),)`` with
     ``frames=(64, 256)``.
     """
@@ -47,7 +47,7 @@ def calibrate(
 def fit(need: Callable[[Sizes], Need], low: Sizes, high: Sizes) -> Footprint:
     """The line through the needs at ``low`` and with each measure at ``high``.
 
-    It is no line if less than nothing is left at size 0, which betrays memory that grows faster
+    It is not a line if less than nothing is left at size 0, which betrays memory that grows faster
     or is not reported, or if the need with all measures at ``high`` is elsewhere.
     """
     base, slopes, reported = need(low), {}, {}

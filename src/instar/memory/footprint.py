@@ -24,7 +24,7 @@ type Sizes = dict[str, int]
 class Footprint:
     """Bytes of a batch by its size; ``source`` tells where the figures are from.
 
-    Where the compiler's figures are no straight line (``linear`` False) they give only the
+    Where the compiler's figures are not a straight line (``linear`` False) they give only the
     direction, and sizes are looked for with ``exact``, which compiles.
     """
 

@@ -25,7 +25,7 @@ class FrameError(ValueError):
 
 @dataclasses.dataclass(frozen=True)
 class Frames:
-    """Arrays with one row a frame, what all frames share, and how both make a frame."""
+    """Arrays with one row per frame, what all frames share, and how both make a frame."""
 
     rows: list[Any]
     shared: list[Any]
@@ -48,7 +48,9 @@ def frames_of(frames: Any, function: Any) -> Frames:
         _check_axes(function, frames.positions)
         return found
     if isinstance(frames, list):
-        raise FrameError("Frames are an array with one row a frame; stack a list: np.stack(list).")
+        raise FrameError(
+            "Frames are an array with one row per frame; stack a list: np.stack(list)."
+        )
     leaves, structure = jax.tree.flatten(frames)
     wrap = Sample if isinstance(function, StateFunction) else _as_it_is
     found = Frames(leaves, [], lambda rows, _: wrap(jax.tree.unflatten(structure, rows)))
@@ -106,10 +108,10 @@ def _of_sample(sample: Sample) -> Frames:
 
 def _check(frames: Frames) -> None:
     if not frames.rows:
-        raise FrameError("There are no frames: give an array with one row a frame.")
+        raise FrameError("There are no frames: give an array with one row per frame.")
     for row in frames.rows:
         if not _is_array(row):
-            raise FrameError(f"Frames are arrays with one row a frame, not {type(row).__name__}.")
+            raise FrameError(f"Frames are arrays with one row per frame, not {type(row).__name__}.")
         if not row.shape:
             raise FrameError("Frames have an axis that counts them; this array has no axes.")
         if isinstance(row, np.ma.MaskedArray):
@@ -123,7 +125,7 @@ def _check(frames: Frames) -> None:
             )
     counts = sorted({int(row.shape[0]) for row in frames.rows})
     if len(counts) > 1:
-        raise FrameError(f"All arrays have one row a frame, but there are {counts} rows.")
+        raise FrameError(f"All arrays have one row per frame, but there are {counts} rows.")
 
 
 def native(dtype: Any) -> Any:

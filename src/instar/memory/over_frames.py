@@ -27,7 +27,7 @@ __all__ = ["Evaluated", "Watcher", "over_frames"]
 
 WORTHWHILE = 16 * 2**20
 """Bytes of a batch beyond which a CPU gets slower: they leave its caches, and the C library asks
-the system for such blocks anew each time. Measured in ``bench/memory.py``."""
+the system for such blocks again each time. Measured in ``bench/memory.py``."""
 
 
 class Watcher:
@@ -40,7 +40,7 @@ class Watcher:
         """After each batch: how many frames are done by now."""
 
     def happened(self, event: Event) -> None:
-        """When a buffer grew, or what is left was planned anew."""
+        """When a buffer grew, or what is left was planned again."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,7 +76,7 @@ def over_frames(
     work = FramesWork(function, found)
     like = work.value_of_one()
     if not jax.tree.leaves(like):
-        raise FrameError("The function gives no arrays, so there is nothing to evaluate.")
+        raise FrameError("The function returns no arrays, so there is nothing to evaluate.")
     budget = find_budget(budget)
     if reduce is None:
         if initial is not None:
@@ -85,7 +85,7 @@ def over_frames(
         work = dataclasses.replace(work, held=held)
     else:
         if out is not None:
-            raise ValueError("A reduction gives one value; out= is for the values of all frames.")
+            raise ValueError("A reduction returns one value; out= is for the values of all frames.")
         reduction = reduction_of(reduce, initial)
         work = dataclasses.replace(work, reduction=reduction, carry=Carry(reduction.start(like)))
         results = None

@@ -69,7 +69,7 @@ def high_water(root: Path = ROOT) -> int | None:
 
 
 def reset_high_water(root: Path = ROOT) -> bool:
-    """Let `high_water` begin anew; False where the system does not allow it."""
+    """Let `high_water` start again; False where the system does not allow it."""
     try:
         (root / "proc/self/clear_refs").write_text("5", encoding="utf-8")
     except OSError:

@@ -20,7 +20,7 @@ __all__ = ["Reduction", "folded", "reduction_of"]
 
 @dataclasses.dataclass(frozen=True)
 class Reduction:
-    """Where a fold starts, for values like these; its step; what it gives after n frames."""
+    """Where a fold starts, for values like these; its step; what it returns after n frames."""
 
     start: Callable[[Any], Any]
     step: Callable[[Any, Any], Any]

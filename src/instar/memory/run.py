@@ -1,7 +1,7 @@
 """Running a plan: batch after batch, within the memory that was promised.
 
     a check asks for a larger buffer   its need is worked out before the buffer is allocated; where
-                                       it does not fit, what is left is planned anew
+                                       it does not fit, what is left is planned again
     memory runs out all the same       what is left is planned for half of it
 
 A growth that fits keeps every bit. Another plan makes other batches, whose results are equal to
@@ -81,7 +81,7 @@ def run(
 
 
 class _PlanAnewError(Exception):
-    """What is left must be planned anew; with batches of at most ``most`` bytes, if given."""
+    """What is left must be planned again; with batches of at most ``most`` bytes, if given."""
 
     def __init__(self, kind: str, text: str, most: int | None = None) -> None:
         super().__init__(text)
@@ -108,7 +108,7 @@ class _Running:
             try:
                 self._one(todo[0], consume)
             except _PlanAnewError as why:
-                todo = self._planned_anew(todo, why)
+                todo = self._planned_again(todo, why)
                 continue
             self.done += len(todo.popleft())
         return Outcome(self.plan, self.predicted, self.peak.growth(), tuple(self.events))
@@ -174,7 +174,7 @@ class _Running:
         half = int(self.plan.footprint.weight(shape.sizes) / 2)
         return _PlanAnewError("halved", f"memory ran out ({text})", half)
 
-    def _planned_anew(
+    def _planned_again(
         self, todo: collections.deque[Batch], why: _PlanAnewError
     ) -> collections.deque[Batch]:
         self.attempts = self.attempts + 1 if self.done == self.done_before else 1

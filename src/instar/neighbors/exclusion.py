@@ -1,4 +1,4 @@
-"""Pairs that are no neighbors although they are near: of each, the nearest image."""
+"""Pairs that are not neighbors although they are near: of each, the nearest image."""
 
 from __future__ import annotations
 

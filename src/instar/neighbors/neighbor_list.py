@@ -172,7 +172,7 @@ class NeighborList:
             # Where images are in doubt the list holds for these very positions.
             same = jnp.all(jnp.where(there, moved, 0) == 0) & jnp.all(strain == 0)
             others |= ~(self.settled | same)
-        # Not "moved > limit": a position that is no number is stale, too.
+        # Not "moved > limit": a position that is not a number is stale, too.
         return others | jnp.any(there & ~(moved <= limit))
 
     def updated[P: _InSystems, S: HasCell](
@@ -181,7 +181,7 @@ class NeighborList:
         systems: Table[SystemId, S],
         where: Lens[Any, Any] | None = None,
     ) -> NeighborList:
-        """The list for particles where they are now: made anew if it is stale, else as it is.
+        """The list for particles where they are now: made again if it is stale, else as it is.
 
         Works inside compiled code. Buffers that turn out too small are reported by a check:
         with ``where``, which says where the list is in the state, the check carries the repair.
@@ -194,14 +194,14 @@ class NeighborList:
         present = lax.stop_gradient(self)
         _check_shapes(present, positions, cell)
 
-        def anew(carry: Any) -> Any:
+        def rebuilt(carry: Any) -> Any:
             old, _, _ = carry
             return *old._made(positions, system, cell), jnp.zeros((), bool)
 
         # A loop of one turn or none: unlike a conditional it leaves what is kept where it is.
         stale = present.is_stale(positions, system, cell)
         start = (present, jnp.zeros(3, jnp.int32), stale)
-        made, needs, _ = lax.while_loop(lambda carry: carry[2], anew, start)
+        made, needs, _ = lax.while_loop(lambda carry: carry[2], rebuilt, start)
         made._check_room(needs, where)
         _check_values(positions, system, cell)
         return made

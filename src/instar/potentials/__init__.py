@@ -1,4 +1,4 @@
-"""Potentials: one formula a file; sums of them."""
+"""Potentials: one formula per file; sums of them."""
 
 from instar.core.utils.declaration import option
 from instar.geometry.constants import COULOMB_CONSTANT

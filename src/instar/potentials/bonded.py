@@ -5,7 +5,7 @@ to the nearest image. With g_e = ∂U/∂d_e an edge pulls f_a = g_e, f_b = −g
 to the virial.
 
 A kind of term is one formula of a distance, an angle or a dihedral angle: it derives from `Bond`,
-`Angle` or `Dihedral` and writes `energy`. Its parameters are arrays with one row a term.
+`Angle` or `Dihedral` and writes `energy`. Its parameters are arrays with one row per term.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Bonded(Potential):
     """Terms between the particles of each row of ``atoms`` (terms, 2, 3 or 4); abstract.
 
     A row with an entry out of bounds, or with a particle that is absent, is free: it adds nothing.
-    Parameters have one row a term and are differentiable. Made on the host they are kept in
+    Parameters have one row per term and are differentiable. Made on the host they are kept in
     float64; `evaluate` takes them in the precision of the positions.
     """
 
@@ -111,7 +111,7 @@ class Bonded(Potential):
                 if shape[:1] != self.atoms.shape[:1]:
                     raise PotentialError(
                         f"{name} has {self.atoms.shape[0]} terms, but {field.name} is of the "
-                        f"shape {shape}; it needs one row a term."
+                        f"shape {shape}; it needs one row per term."
                     )
         return self.atoms.shape[0]
 

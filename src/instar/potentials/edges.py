@@ -19,7 +19,7 @@ __all__ = ["Edge", "edges_within"]
 class Edge:
     """Columns of a table of edges: every pair is there twice, once from each side.
 
-    A row that is no edge has both particles out of bounds, and a vector longer than the cutoff:
+    A row that is not an edge has both particles out of bounds, and a vector longer than the cutoff:
     joins give zeros for it, and `Index.sum_over` leaves it out.
     """
 
@@ -47,7 +47,7 @@ def edges_within(
     length = own[systems_of]
     used = sender.valid_mask & receiver.valid_mask
     squared = jnp.sum(jnp.where(used[:, None], vectors, 0) ** 2, axis=1)
-    near = used & ~(squared >= length**2)  # a distance that is no number must not vanish
+    near = used & ~(squared >= length**2)  # a distance that is not a number must not vanish
     beyond = 2 * jnp.max(own.data, initial=1) * jnp.eye(1, 3, dtype=vectors.dtype)
     edge = Edge(
         receiver.apply_mask(near),

@@ -1,4 +1,4 @@
-"""`Evaluation`: what a potential gives; `Request`: what was asked for."""
+"""`Evaluation`: what a potential returns; `Request`: what was asked for."""
 
 from __future__ import annotations
 

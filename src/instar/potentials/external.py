@@ -1,6 +1,6 @@
 """Potentials of single particles in a field: trap, uniform field, wall.
 
-Each is one formula of the position. Along a periodic axis a place is no number, so a field that
+Each is one formula of the position. Along a periodic axis a place is not a number, so a field that
 depends on it is refused there.
 """
 

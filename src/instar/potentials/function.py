@@ -24,7 +24,7 @@ __all__ = ["FunctionPotential"]
 
 @dataclass
 class FunctionPotential(Potential):
-    """``function(parameters, particles, systems)`` gives the energy of each system (eV).
+    """``function(parameters, particles, systems)`` returns the energy of each system (eV).
 
     Both are tables; the function may read any of their columns. Forces and virial are its
     derivatives, by positions and by the strain of positions and cells together. Particles that
@@ -34,7 +34,7 @@ class FunctionPotential(Potential):
     pair of particles within the cutoff, images included (see `Edge`). It gets them from a neighbor
     list, which is kept as for any other potential.
 
-    excluded      pairs of particles that are no edges
+    excluded      pairs of particles that are not edges
     general       whether it may be used for any structures: it names no particle and no system
     external      whether it pulls on systems as wholes, so that their centres of mass move
     """
@@ -130,7 +130,7 @@ class FunctionPotential(Potential):
         energies = jnp.asarray(self.function(*known, *near))
         if energies.shape != (everyone.count,):
             raise PotentialError(
-                f"The function gives energies of shape {energies.shape}; "
+                f"The function returns energies of shape {energies.shape}; "
                 f"one for each of the {everyone.count} systems is needed."
             )
         return energies

@@ -77,5 +77,5 @@ def _values(formula: Formula) -> Mapping[str, float]:
 def _pair(name: str) -> tuple[str, str]:
     parts = name.split("-")
     if len(parts) != 2 or not all(parts):
-        raise ValueError(f"{name!r} is no pair of labels; write them as 'Ar-Kr'.")
+        raise ValueError(f"{name!r} is not a pair of labels; write them as 'Ar-Kr'.")
     return parts[0], parts[1]

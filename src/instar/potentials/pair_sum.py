@@ -165,7 +165,7 @@ def _pair_values(
         kinds = column.species.at[near].get(mode="promise_in_bounds")  # pyright: ignore
         formula = jax.tree.map(lambda p: _of_pair(p, species, kinds), formula)
     limit = pair_term.cutoff * pair_term.cutoff
-    within = ~(squared >= limit)  # a distance that is no number must not vanish
+    within = ~(squared >= limit)  # a distance that is not a number must not vanish
     # Beyond the cutoff the formula is evaluated at the cutoff, where it is finite.
     safe = jnp.where(within, squared, limit)
     u, du = jax.jvp(formula.energy, (safe,), (jnp.ones_like(safe),))

@@ -28,7 +28,7 @@ class PotentialError(ValueError):
 
 @dataclass
 class Potential:
-    """A pytree of parameters that gives energies of systems; abstract.
+    """A pytree of parameters that returns energies of systems; abstract.
 
     A kind of potential overrides `pair_term`, if it is a sum over pairs, `over_neighbors`, if it
     reads the neighbor list in a way of its own, or `apart_from_pairs`. What it needs of the
@@ -160,12 +160,12 @@ def evaluate(
     per_particle: bool = False,
     finite: bool = True,
 ) -> Evaluation:
-    """What the potential gives for every system; of the virial all, or only the trace.
+    """What the potential returns for every system; of the virial all, or only the trace.
 
     ``neighbors`` must be up to date (`NeighborList.updated`) and made for a cutoff of at least
     ``potential.reach``. Checks (a list too short, energies that are not finite, species without
     parameters) are runtime checks: wrap the caller to see them. Without ``finite`` numbers that
-    are not finite are no failure: the caller looks for them.
+    are not finite are not a failure: the caller looks for them.
     """
     request = Request(energy, forces, virial, per_particle)
     everyone = AllParticles.of(particles, systems)

@@ -85,7 +85,7 @@ class PlacedEntry(Entry):
             if structures.counts[number] % self.molecule:
                 raise PotentialError(
                     f"{self.NAME}: structure {number} has {structures.counts[number]} atoms, which "
-                    f"are no whole number of molecules of {self.molecule}.\nName the structures "
+                    f"are not a whole number of molecules of {self.molecule}.\nName the structures "
                     "that the terms are for: structures: [...]."
                 )
         ranges = [

@@ -18,7 +18,7 @@ class ContractError(ValueError):
 
 @dataclasses.dataclass(frozen=True)
 class Contract:
-    """What a function gives for one sample: ``(P,)*pdepth + (dim,)*rank + (n_features,)``.
+    """What a function returns for one sample: ``(P,)*pdepth + (dim,)*rank + (n_features,)``.
 
     ``on_particles`` tells whether it reads samples with particles (True), a bare point (False),
     or nothing at all (None).

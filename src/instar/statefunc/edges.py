@@ -109,7 +109,7 @@ class Edges:
     def rows(neighbors: Any, shifts: Array | None = None) -> Edges:
         """Edges from a matrix of neighbors: row i lists those of particle i.
 
-        An entry out of bounds (as large as the number of particles) is no neighbor. ``shifts``
+        An entry out of bounds (as large as the number of particles) is not a neighbor. ``shifts``
         has one vector per entry.
         """
         shape = np.shape(neighbors)

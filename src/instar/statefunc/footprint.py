@@ -6,7 +6,7 @@ result. Three things are written down all the same, and these a footprint counts
     the sample's own columns     in the order of axes that the nodes work on
     values that are used often   where a loop over many numbers needs fewer of another kind,
                                  such as one weight for the three components of a vector
-    operands and results of what is no elementwise step: sums over pairs, products with
+    operands and results of what is not an elementwise step: sums over pairs, products with
                                  weights, derivatives
 
 For a gradient every step is kept until the way back, and its cotangent beside it. The rules are
@@ -75,7 +75,7 @@ def kept(function: StateFunction, sizes: Sizes, loop: int) -> Buffers:
     found: Buffers = {}
     for child in function.children:
         if child.contract.on_particles is None:
-            continue  # a constant is no part of a sample
+            continue  # a constant is not part of a sample
         numbers = sizes.numbers(child)
         if sizes.grad:
             found |= child.buffers(sizes, numbers)

@@ -3,7 +3,7 @@
 Every kind of node is one file with the same anatomy: what it computes, as a formula; its
 fields; ``values_at``; ``buffers``, where it holds more than its children and its value; how it
 prints; and the function that makes it, with its contract. A node is a pytree whose arrays are
-its parameters: it may be passed to ``jit``, and ``jax.grad`` with respect to it gives the
+its parameters: it may be passed to ``jit``, and ``jax.grad`` with respect to it returns the
 derivatives with respect to every parameter.
 """
 
@@ -252,7 +252,7 @@ class StateFunction(abc.ABC):
     def copies(self, sizes: Sizes) -> int:
         """How often the value of the whole expression is held.
 
-        What is no elementwise step is made with components first, and then turned.
+        What is not an elementwise step is made with components first, and then turned.
         """
         return 2 if self.stored else 1
 

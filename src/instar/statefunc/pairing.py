@@ -29,7 +29,7 @@ type Ends = tuple[dict[str, Any], dict[str, Any]]
 class Block:
     """Some of the edges: the particles at both ends, and which edges are pairs.
 
-    In rows, ``first`` has one entry a row, ``second`` and ``valid`` one per row and neighbor.
+    In rows, ``first`` has one entry per row, ``second`` and ``valid`` one per row and neighbor.
     """
 
     pair: Pair
@@ -97,7 +97,7 @@ def sum_over_edges(
 
 
 def _block(state: Particles, edges: Edges, unit: Any, units: int, typical: Ends) -> Block:
-    """The edges of some units, None for all; a unit beyond the last is no pair."""
+    """The edges of some units, None for all; a unit beyond the last is not a pair."""
     entries, shifts = edges.indices.indices, edges.shifts
     if edges.per_particle is not None:
         entries = entries.reshape(units, edges.per_particle, 2)

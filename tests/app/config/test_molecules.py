@@ -45,7 +45,10 @@ def test_molecules_of_their_own_kind_in_each_structure():
 @pytest.mark.parametrize(
     ("potential", "message"),
     [
-        (bonds(molecule=4), "structure 1 has 2 atoms, which are no whole number of molecules of 4"),
+        (
+            bonds(molecule=4),
+            "structure 1 has 2 atoms, which are not a whole number of molecules of 4",
+        ),
         (bonds(molecule=1), "is between the atoms [0, 1], but a molecule has 1 atoms"),
         (bonds(molecule=0), "potential[0].molecule"),
     ],

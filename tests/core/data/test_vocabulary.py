@@ -149,7 +149,7 @@ def test_only_integers_can_be_counted_on():
     assert Vocabulary.range(0, 0).extended(2).keys == (0, 1)
     with pytest.raises(ValueError, match=r"^Keys of class str can't be continued\."):
         Vocabulary.of(("a",)).extended(1)
-    with pytest.raises(ValueError, match="it is no integer class"):
+    with pytest.raises(ValueError, match="it is not an integer class"):
         Vocabulary.range(0, 2, str)
 
 

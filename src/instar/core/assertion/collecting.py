@@ -42,7 +42,7 @@ class _Collection:
         self.refusal = refusal
 
 
-# Part of JAX's trace caches: a function traced while nothing was collected is traced anew.
+# Part of JAX's trace caches: a function traced while nothing was collected is traced again.
 _traced_with_checks = jax.make_user_context(default_value=False)
 _innermost: ContextVar[_Collection | None] = ContextVar("instar_collection", default=None)
 
@@ -65,7 +65,7 @@ def runtime_assert(
 
     Does nothing unless checks are collected (`with_runtime_assertions`). ``message`` may hold
     ``{name}`` placeholders, filled from ``fmt_args`` when the failure is read;
-    ``fix_fn(state, fix_args)`` gives a repaired state.
+    ``fix_fn(state, fix_args)`` returns a repaired state.
     """
     if is_collecting():
         emit(describe(predicate, message, fmt_args, exception_type, fix_fn, fix_args))

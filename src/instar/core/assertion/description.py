@@ -35,7 +35,7 @@ class Description:
     place: str
     structure: Any
     constants: tuple[tuple[int, Any], ...]
-    """Arguments that are no arrays (numbers, text), by their place among the leaves."""
+    """Arguments that are not arrays (numbers, text), by their place among the leaves."""
     key_types: tuple[tuple[int, Any], ...]
     """Arguments that are random keys: they travel as the integers that they are made of."""
     rank: int

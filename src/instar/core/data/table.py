@@ -1,6 +1,6 @@
 """`Table`: rows of data under unique, sorted keys.
 
-The library in one line: ``table[index]`` is a join. It gives one row of the table per entry
+The library in one line: ``table[index]`` is a join. It returns one row of the table per entry
 of the index and compiles to one gather.
 """
 
@@ -251,7 +251,7 @@ class Table[K, D]:
     def union(*groups: Sequence[Table[Any, Any]]) -> Any:
         """Concatenate each group of tables to one, with the indices between them kept right.
 
-        Member i of every group belongs together. Integer keys are numbered anew, 0…n−1, and
+        Member i of every group belongs together. Integer keys are numbered again, 0…n−1, and
         every `Index` leaf into a group's keys follows; other keys must be disjoint. An `Index`
         into a key space that is not among the groups keeps its keys.
         """

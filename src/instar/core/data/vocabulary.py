@@ -83,7 +83,7 @@ class Vocabulary[K](ABC):
         """The integers from ``start`` up to, not including, ``stop``."""
         if not is_integer_class(cls):
             raise ValueError(
-                f"Keys of class {cls.__name__} can't be numbered: it is no integer class."
+                f"Keys of class {cls.__name__} can't be numbered: it is not an integer class."
             )
         start, stop = (start, stop) if start < stop else (0, 0)
         if stop - start > np.iinfo(np.int32).max:

@@ -119,7 +119,7 @@ class _Chunk[S]:
 
 
 class _Constant:
-    """A part of a propagator that is no array; 1, 1.0 and True are different ones."""
+    """A part of a propagator that is not an array; 1, 1.0 and True are different ones."""
 
     def __init__(self, value: Any) -> None:
         self.value = value

@@ -74,7 +74,7 @@ def loop(part: Propagator[Any], times: int) -> Propagator[Any]:
 
 
 def switch(parts: tuple[Propagator[Any], ...], probabilities: Any) -> Propagator[Any]:
-    """One of the parts, drawn anew at each step with these probabilities."""
+    """One of the parts, drawn again at each step with these probabilities."""
     if len(parts) != len(probabilities):
         raise ValueError(
             f"{len(parts)} parts need as many probabilities, not {len(probabilities)}."

@@ -438,7 +438,7 @@ def over_shards(
 ) -> tuple[dict[str, Any], Callable[[Any], tuple[Any, list[Any]]]]:
     """Parameters of a shard_map whose function returns more than before.
 
-    ``run(function, *args)`` gives the function's own results, further arrays, and for each of
+    ``run(function, *args)`` returns the function's own results, further arrays, and for each of
     these the mesh axes along which its first dimension is to be joined. The second result
     splits what the shard_map returns into what it used to return, and the further arrays.
     """

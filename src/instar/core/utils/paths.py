@@ -306,7 +306,7 @@ def record(fn: Callable[[Any], Any]) -> tuple[Any, list[Path]]:
     for leaf in leaves:
         if not isinstance(leaf, _Recorder):
             raise LensError(
-                _NOT_A_PATH.format(f"it returned {leaf!r}, which is no part of the state")
+                _NOT_A_PATH.format(f"it returned {leaf!r}, which is not a part of the state")
             )
     if not leaves:
         raise LensError(

@@ -21,7 +21,7 @@ _FLAT = 1e-6
 
 
 def refuse_redundant(rows: np.ndarray, lengths: np.ndarray) -> None:
-    """Raise for clusters (clusters, bonds, 2) of which one is no set of independent distances."""
+    """Raise if distances of a cluster (clusters, bonds, 2) depend on each other."""
     local = rows - rows.min(axis=(1, 2))[:, None, None]
     pattern = np.concatenate([local.reshape(len(rows), -1), lengths], axis=1)
     for number in np.unique(pattern, axis=0, return_index=True)[1]:

@@ -56,11 +56,11 @@ class DistanceConstraint(Constraint):
     r0: Parameter = option("distance that is held", unit="angstrom", above=0, example=1.0)
 
     def __post_init__(self) -> None:
-        """Refuse what is no table of distances."""
+        """Refuse what is not a table of distances."""
         _check_table("DistanceConstraint", self.atoms, 2, {"r0": self.r0})
 
     def bonds(self) -> tuple[np.ndarray, np.ndarray]:
-        """One bond a row."""
+        """One bond per row."""
         return np.asarray(self.atoms.indices)[:, None, :], np.asarray(self.r0)[:, None]
 
 
@@ -78,7 +78,7 @@ class RigidWater(Constraint):
     BONDS: ClassVar[tuple[tuple[int, int], ...]] = ((0, 1), (0, 2), (1, 2))
 
     def check_term(self) -> None:
-        """Refuse what is no triangle; ``self`` is one term."""
+        """Refuse what is not a triangle; ``self`` is one term."""
         if self.hh >= 2 * self.oh:
             raise ValueError(
                 f"there is no triangle with oh = {self.oh} Å and hh = {self.hh} Å; "
@@ -86,14 +86,15 @@ class RigidWater(Constraint):
             )
 
     def __post_init__(self) -> None:
-        """Refuse what is no table of triangles."""
+        """Refuse what is not a table of triangles."""
         _check_table("RigidWater", self.atoms, 3, {"oh": self.oh, "hh": self.hh})
         if _is_known((self.oh, self.hh)):
             flat = ~(np.asarray(self.hh) < 2 * np.asarray(self.oh))
             if flat.any():
                 row = int(np.argmax(flat))
                 raise PotentialError(
-                    f"Row {row} of RigidWater is no triangle: hh = {np.asarray(self.hh)[row]} Å is "
+                    f"Row {row} of RigidWater is not a triangle: "
+                    f"hh = {np.asarray(self.hh)[row]} Å is "
                     f"not below twice oh = {np.asarray(self.oh)[row]} Å."
                 )
 
@@ -115,14 +116,15 @@ def _check_table(kind: str, atoms: Any, columns: int, lengths: dict[str, Any]) -
         return
     if atoms.indices.ndim != 2 or atoms.indices.shape[1] != columns:
         raise PotentialError(
-            f"{kind} has {columns} atoms a row, an index (n, {columns}), not {atoms.indices.shape}."
+            f"{kind} has {columns} atoms per row, an index (n, {columns}), "
+            f"not {atoms.indices.shape}."
         )
     for name, given in lengths.items():
         values = np.asarray(given)
         if values.shape != atoms.indices.shape[:1]:
             raise PotentialError(
                 f"{kind} has {atoms.indices.shape[0]} rows of atoms, but {name} of shape "
-                f"{values.shape}; one length (Å) a row is needed."
+                f"{values.shape}; one length (Å) per row is needed."
             )
         bad = ~(np.isfinite(values) & (values > 0))
         if bad.any():

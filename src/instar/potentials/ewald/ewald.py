@@ -67,7 +67,7 @@ class Ewald(Potential):
 
     Make one with `ewald`, for an accuracy, or `ewald_with`, for given settings. The waves are
     whole numbers n, so they follow a cell that changes and energies do not jump. When the error
-    would exceed the promise a check fails, whose repair chooses waves anew, and logs it; the
+    would exceed the promise a check fails, whose repair chooses waves again, and logs it; the
     potential must be a part of the state for that.
     """
 
@@ -303,7 +303,7 @@ def _renewed(present: Ewald, vectors: np.ndarray, count: np.ndarray, squares: np
     home = np.asarray(present.home)
     members = [np.flatnonzero(home == system) for system in range(len(count))]
     _LOG.info(
-        "The waves of %d Ewald sums are chosen anew: cells or charges have changed so much that "
+        "The waves of %d Ewald sums are chosen again: cells or charges have changed so much that "
         "the accuracy of %g kₑe²/Å² would not hold.",
         sum(len(m) > 0 for m in members),
         present.accuracy,

@@ -29,7 +29,7 @@ METHODS = ("auto", "ewald", "pme")
 
 MARGIN = 0.5
 """The error aimed at, as a part of what is promised: a single configuration may have more than
-the mean over random ones, and a cell may change a little before waves must be chosen anew."""
+the mean over random ones, and a cell may change a little before waves must be chosen again."""
 
 COST_OF_PAIR, COST_OF_WAVE, COST_OF_WINDOW, COST_OF_POINT = 8.6, 3.3, 4.5, 16.0
 """Nanoseconds for a pair of the real-space sum, for a wave and a particle, for a point of the mesh

@@ -214,7 +214,7 @@ class Waves:
 
 
 class Reciprocal(NamedTuple):
-    """What the reciprocal part gives."""
+    """What the reciprocal part returns."""
 
     energy: Array  # (systems,) eV
     potential: Array  # (particles,) q φ, eV: twice the energy of each particle

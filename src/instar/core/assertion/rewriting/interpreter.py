@@ -134,7 +134,7 @@ def _stages_a_function(trace: Any, params: Any) -> bool:
 
 
 def _solves(trace: Any, params: Any) -> bool:
-    """Transforms solve anew, by their own rules."""
+    """Transforms solve again, by their own rules."""
     here = jax_compat.is_staging(trace) or jax_compat.is_evaluating(trace)
     return here and holds_check(params["jaxprs"].solve)
 

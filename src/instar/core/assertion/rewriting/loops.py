@@ -107,7 +107,7 @@ class _Body:
 
 
 def _reset(record: Record, arrays: Sequence[Any]) -> list[Any]:
-    """What goes into the loop further in; where its length is unknown, counts begin anew."""
+    """What goes into the loop further in; where its length is unknown, counts start again."""
     words, *counts, _ = arrays
     if counts and record.length is None:
         passed = record.passed(words)
