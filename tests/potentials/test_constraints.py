@@ -451,7 +451,7 @@ def test_tables_that_make_no_sense_are_refused():
         DistanceConstraint(rows([[0, 1, 2]], 3), np.array([1.0]))
     with pytest.raises(PotentialError, match="one length"):
         DistanceConstraint(rows([[0, 1]], 3), np.array([1.0, 2.0]))
-    with pytest.raises(PotentialError, match="no triangle"):
+    with pytest.raises(PotentialError, match="is not a triangle"):
         RigidWater(rows([[0, 1, 2]], 3), np.array([1.0]), np.array([2.0]))
     with pytest.raises(PotentialError, match="must be known"):
         jax.jit(lambda p: constraints_of(p).all_groups)(linked(3))
