@@ -19,7 +19,7 @@ from instar.app.ase.structures import StructureError, structures_of
 from instar.app.config.base import ConfigurationError, shown
 from instar.app.config.entries import nearest
 from instar.app.config.observers import observations_of
-from instar.app.config.potentials import Recipe, recipe_of
+from instar.app.config.potentials import Recipe, Trust, recipe_of
 from instar.app.config.schema import Config, SystemConfig, config_model
 from instar.app.config.systems import UnmadeStructureError, Wanted, expanded, structure_of
 from instar.app.config.text import Place, Text, read_yaml
@@ -59,11 +59,13 @@ def load(
     source: str | Path | Mapping[str, Any],
     changes: Sequence[str] = (),
     structures: Sequence[Atoms] | None = None,
+    trust: Trust = Trust.REFUSED,
 ) -> Loaded:
     """A configuration from a file or a mapping, with changes such as ``run.steps=100``.
 
     A `ConfigurationError` lists all mistakes, each with file, line, and what to do. Files that it
-    names are looked for beside it. ``structures`` replace those that it describes.
+    names are looked for beside it. ``structures`` replace those that it describes. ``trust`` says
+    what becomes of potentials that may start programs or load code.
     """
     if isinstance(source, Mapping):
         name, text, folder = "configuration", Text(_plain(source), {}), Path()
@@ -76,7 +78,7 @@ def load(
         )
     text = _changed(text, changes)
     try:
-        return _loaded(text.data, folder, structures)
+        return _loaded(text.data, folder, structures, trust)
     except _ProblemsError as found:
         ordered = sorted(found.problems, key=lambda problem: _line_of(text, problem[0]) or 0)
         lines = [_line(name, text, place, message) for place, message in ordered]
@@ -98,10 +100,12 @@ class _ProblemsError(Exception):
         self.problems = problems
 
 
-def _loaded(data: dict[str, Any], folder: Path, given: Sequence[Atoms] | None) -> Loaded:
+def _loaded(
+    data: dict[str, Any], folder: Path, given: Sequence[Atoms] | None, trust: Trust
+) -> Loaded:
     problems: list[Problem] = []
     config = _validated(data, problems)
-    recipe = _recipe(data, problems)
+    recipe = _recipe(data, trust, problems)
     observations = _observations(data, problems)
     _check_budget(data, problems)
     systems = tuple(expanded(_entries(data)))
@@ -141,11 +145,11 @@ def _validated(data: dict[str, Any], problems: list[Problem]) -> Config | None:
         return None
 
 
-def _recipe(data: dict[str, Any], problems: list[Problem]) -> Recipe | None:
+def _recipe(data: dict[str, Any], trust: Trust, problems: list[Problem]) -> Recipe | None:
     if data.get("potential") is None:
         return None  # reported as missing
     try:
-        return recipe_of(data["potential"], tried=False)
+        return recipe_of(data["potential"], tried=False, trust=trust)
     except ConfigurationError as error:
         problems += error.problems or [(("potential",), str(error))]
         return None
