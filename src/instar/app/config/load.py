@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import yaml
 from ase import Atoms
 from pydantic import BaseModel, ValidationError
 
@@ -22,7 +21,7 @@ from instar.app.config.observers import observations_of
 from instar.app.config.potentials import Recipe, Trust, recipe_of
 from instar.app.config.schema import Config, SystemConfig, config_model
 from instar.app.config.systems import UnmadeStructureError, Wanted, expanded, structure_of
-from instar.app.config.text import Place, Text, read_yaml
+from instar.app.config.text import Place, Text, parsed_yaml, read_yaml, wrong_text
 from instar.memory import BudgetError, find_budget
 from instar.observables import Observation
 from instar.potentials import Potential
@@ -68,7 +67,7 @@ def load(
     what becomes of potentials that may start programs or load code.
     """
     if isinstance(source, Mapping):
-        name, text, folder = "configuration", Text(_plain(source), {}), Path()
+        name, text, folder = "configuration", Text(_of_mapping(source), {}), Path()
     else:
         path = Path(source)
         name, text, folder = str(path), read_yaml(path), path.parent
@@ -78,11 +77,19 @@ def load(
         )
     text = _changed(text, changes)
     try:
+        _check_text(text.data)
         return _loaded(text.data, folder, structures, trust)
     except _ProblemsError as found:
         ordered = sorted(found.problems, key=lambda problem: _line_of(text, problem[0]) or 0)
         lines = [_line(name, text, place, message) for place, message in ordered]
         raise ConfigurationError("\n".join(lines), ordered) from None
+
+
+def _of_mapping(source: Mapping[str, Any]) -> Any:
+    try:
+        return _plain(source)
+    except RecursionError:
+        raise ConfigurationError("configuration: it is nested without an end.") from None
 
 
 def _plain(value: Any) -> Any:
@@ -126,6 +133,26 @@ def _loaded(
     potential = _made(recipe, systems, made)
     _check_observations(observations, structures_of(made), config.run.steps)
     return Loaded(config, data, systems, made, recipe, observations, {range(len(made)): potential})
+
+
+def _check_text(data: Any) -> None:
+    """Refuse text that can't be written to files and terminals, wherever it stands."""
+    problems: list[Problem] = []
+
+    def look(value: Any, place: Place) -> None:
+        if isinstance(value, dict):
+            for key, entry in value.items():
+                look(key, place)
+                look(entry, (*place, key))
+        elif isinstance(value, list):
+            for number, entry in enumerate(value):
+                look(entry, (*place, number))
+        elif isinstance(value, str) and (why := wrong_text(value)):
+            problems.append((place, f"{value[:40]!a} is no text: {why}"))
+
+    look(data, ())
+    if problems:
+        raise _ProblemsError(problems)
 
 
 def _entries(data: dict[str, Any]) -> dict[int, SystemConfig]:
@@ -242,9 +269,14 @@ def _line_of(text: Text, place: Place) -> int | None:
     return next((text.lines[known] for known in found), None)
 
 
+_LONGEST = 1500
+"""Characters of a message, which quotes what was given."""
+
+
 def _line(name: str, text: Text, place: Place, message: str) -> str:
     known = _line_of(text, place)
     at = name if known is None else f"{name}:{known}"
+    message = message if len(message) <= _LONGEST else f"{message[:_LONGEST]}…"
     return f"{at}: {shown(place)}: {message}" if place else f"{at}: {message}"
 
 
@@ -319,9 +351,9 @@ def _changed(text: Text, changes: Sequence[str]) -> Text:
         if not equals or not key:
             raise ConfigurationError(f"--set {change}: write key=value, such as run.steps=1000")
         try:
-            new = yaml.safe_load(value)
-        except yaml.YAMLError:
-            raise ConfigurationError(f"--set {change}: the value is no YAML.") from None
+            new = parsed_yaml(value, f"--set {change}").data if value.strip() else None
+        except ConfigurationError as error:
+            raise ConfigurationError(f"--set {change}: the value is no YAML.") from error
         data = _with(data, key.split("."), new, change)
     return Text(data, text.lines)
 
