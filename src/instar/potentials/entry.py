@@ -41,6 +41,18 @@ class Entry:
         """What it needs of the structures to be made at all."""
         return []
 
+    @property
+    def foreign(self) -> str:
+        """What it may start or load that is not instar's own, in words; empty if there is nothing.
+
+        Such an entry is made only if whoever is at the keyboard says so: see `Trust`.
+        """
+        return ""
+
+    def untried(self) -> Potential:
+        """What stands for something foreign where it must not be made: it computes nothing."""
+        raise NotImplementedError(f"{type(self).__name__} has nothing that stands for it.")
+
     def made(self, structures: Structures, shortest: float) -> Potential | None:
         """The potential; pairs up to ``shortest`` (Å) are visited anyway. None if it is none."""
         raise NotImplementedError(f"{type(self).__name__} makes nothing.")

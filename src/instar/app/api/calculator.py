@@ -15,19 +15,21 @@ from ase.calculators.calculator import (
 from ase.stress import full_3x3_to_voigt_6_stress
 
 from instar.app.ase.structures import labels_of
-from instar.app.config.potentials import recipe_of
+from instar.app.config.potentials import Trust, recipe_of
 from instar.app.evaluation.point import Point, check_precision, computed, prepared
 
 __all__ = ["InstarCalculator", "calculator"]
 
 
-def calculator(potential: Any, precision: str = "float64", skin: float = 1.0) -> InstarCalculator:
+def calculator(
+    potential: Any, precision: str = "float64", skin: float = 1.0, *, trusted: bool = False
+) -> InstarCalculator:
     """An ASE calculator for a potential: an object, or a mapping as in configuration files.
 
     Neighbors are kept up to ``skin`` (Å) beyond the cutoff, so that a search is needed only once
-    in a while as atoms move.
+    in a while as atoms move. ``trusted`` is as for `instar.single_point`.
     """
-    return InstarCalculator(potential, precision, skin)
+    return InstarCalculator(potential, precision, skin, trusted=trusted)
 
 
 class InstarCalculator(Calculator):
@@ -41,9 +43,16 @@ class InstarCalculator(Calculator):
         "stress",
     ]
 
-    def __init__(self, potential: Any, precision: str = "float64", skin: float = 1.0) -> None:
+    def __init__(
+        self,
+        potential: Any,
+        precision: str = "float64",
+        skin: float = 1.0,
+        *,
+        trusted: bool = False,
+    ) -> None:
         super().__init__()
-        self._recipe = recipe_of(potential)
+        self._recipe = recipe_of(potential, trust=Trust.of(trusted))
         check_precision(precision)
         self._precision = precision
         self._skin = skin

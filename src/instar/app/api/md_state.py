@@ -12,7 +12,7 @@ import numpy as np
 from ase import Atoms
 
 from instar.app.ase.structures import StructureError, structures_of
-from instar.app.config.potentials import Recipe, recipe_of, require
+from instar.app.config.potentials import Recipe, Trust, recipe_of, require
 from instar.app.evaluation.point import tabled
 from instar.app.evaluation.within_budget import fits_any_structure
 from instar.dynamics.md import State, draw_velocities, start
@@ -29,17 +29,19 @@ def md_state(
     seed: int = 0,
     skin: Any = 1.0,
     precision: str = "float64",
+    trusted: bool = False,
     **options: Any,
 ) -> State:
     """ASE structures, one system each, ready for `instar.dynamics.md`; call under `enable_x64`.
 
-    ``potential`` is as for `instar.single_point`. Velocities are drawn at ``temperature`` (K, one
-    for all structures or one each) from the seed; left out, they are those of the structures.
-    Masses are those of the structures, atoms under an ASE constraint `FixAtoms` are fixed (other
-    constraints of ASE are refused). ``options`` go to `instar.dynamics.md.start`.
+    ``potential`` and ``trusted`` are as for `instar.single_point`. Velocities are drawn at
+    ``temperature`` (K, one for all structures or one each) from the seed; left out, they are those
+    of the structures. Masses are those of the structures, atoms under an ASE constraint `FixAtoms`
+    are fixed (other constraints of ASE are refused). ``options`` go to `instar.dynamics.md.start`.
     """
     given = [structures] if isinstance(structures, Atoms) else list(structures)
-    return state_of(given, recipe_of(potential), temperature, seed, skin, precision, options)
+    recipe = recipe_of(potential, trust=Trust.of(trusted))
+    return state_of(given, recipe, temperature, seed, skin, precision, options)
 
 
 def md_blocks(
@@ -51,6 +53,7 @@ def md_blocks(
     seed: int = 0,
     skin: Any = 1.0,
     precision: str = "float64",
+    trusted: bool = False,
     **options: Any,
 ) -> list[State]:
     """Many structures as states of a few systems each, for `md.simulate_blocks`.
@@ -59,7 +62,7 @@ def md_blocks(
     each draws the random numbers of its place. Blocks have the same number of rows, so that they
     share a compiled program; not where a potential excludes pairs, or bonds differ in number.
     """
-    given, recipe = list(structures), recipe_of(potential)
+    given, recipe = list(structures), recipe_of(potential, trust=Trust.of(trusted))
     if not fits_any_structure(recipe):
         raise ValueError(
             "The potential is one object that does not say that it is the same for any structures "

@@ -11,7 +11,7 @@ from typing import Any
 
 import jax
 
-from instar.app.config import Loaded, load
+from instar.app.config import Loaded, Trust, load
 from instar.app.results.run import Run
 from instar.app.results.summary import summarised
 from instar.app.run.directory import RunDirectory, RunDirectoryError
@@ -32,13 +32,15 @@ def run(
     changes: Sequence[str] = (),
     progress: Progress | None = None,
     report: bool = True,
+    trusted: bool = False,
 ) -> Run:
     """Do what a configuration says, in a new folder; gives what was found.
 
     ``out`` is the folder, in place of ``output.directory``. A run that is stopped, by a signal or
-    by a failure, goes on with `resume`. At its end a ``report`` is written.
+    by a failure, goes on with `resume`. At its end a ``report`` is written. Calculators that may
+    start programs or load code are made only if the configuration is ``trusted``.
     """
-    loaded = load(config, changes)
+    loaded = load(config, changes, trust=Trust.of(trusted))
     place = out or loaded.config.output.directory
     if place is None:
         raise RunDirectoryError("Say where the run is to live: --out DIR, or output.directory.")
@@ -56,11 +58,20 @@ def run(
             return _finished(directory, loaded, report)
 
 
-def resume(out: str | Path, *, progress: Progress | None = None, report: bool = True) -> Run:
-    """Go on with a run from its last checkpoint, to the number of steps that was asked for."""
+def resume(
+    out: str | Path,
+    *,
+    progress: Progress | None = None,
+    report: bool = True,
+    trusted: bool = False,
+) -> Run:
+    """Go on with a run from its last checkpoint, to the number of steps that was asked for.
+
+    As in `run`, the configuration in the folder starts programs or loads code only if ``trusted``.
+    """
     directory = RunDirectory.open(Path(out))
     with directory.locked():
-        loaded = load(directory.config, structures=directory.structures())
+        loaded = load(directory.config, structures=directory.structures(), trust=Trust.of(trusted))
         with (
             jax.enable_x64(loaded.config.precision == "float64"),
             _told(directory, loaded, progress) as (say, shown),

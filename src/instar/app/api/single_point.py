@@ -11,7 +11,7 @@ import numpy as np
 from ase import Atoms
 
 from instar.app.ase.structures import StructureError
-from instar.app.config.potentials import recipe_of
+from instar.app.config.potentials import Trust, recipe_of
 from instar.app.evaluation.point import check_precision, tabled
 from instar.app.evaluation.within_budget import computed_within
 from instar.memory import find_budget
@@ -36,17 +36,20 @@ def single_point(
     potential: Any,
     precision: str = "float64",
     budget: str | int | float | None = None,
+    *,
+    trusted: bool = False,
 ) -> SinglePoint:
     """Energies, forces and stresses of structures of any mix of sizes and cells.
 
     ``potential`` is an object of `instar.potentials`, or the mapping (or list of mappings) that
     stands in configuration files. Structures are computed as one program where they fit into
-    ``budget`` ("8 GiB", "60 %", or None for all memory that is left), else as several.
+    ``budget`` ("8 GiB", "60 %", or None for all memory that is left), else as several. A mapping
+    may name calculators that start programs or load code only if it is ``trusted``.
     """
     if not isinstance(structures, Iterable):
         raise StructureError(f"Structures are ase.Atoms or a list of them, not {structures!r}.")
     structures = [structures] if isinstance(structures, Atoms) else list(structures)
-    recipe = recipe_of(potential)
+    recipe = recipe_of(potential, trust=Trust.of(trusted))
     found_budget = find_budget(budget)
     check_precision(precision)
     if all(isinstance(atoms, Atoms) and len(atoms) == 0 for atoms in structures):

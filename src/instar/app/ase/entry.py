@@ -8,7 +8,9 @@ import functools
 from collections.abc import Mapping
 from typing import Any
 
-from instar.app.ase.potential import ase_potential
+from instar.app.ase.host import Host
+from instar.app.ase.in_process import beyond
+from instar.app.ase.potential import AsePotential, ase_potential
 from instar.core.utils.declaration import option
 from instar.potentials import Potential, PotentialError
 from instar.potentials.entry import Entry, configured
@@ -32,11 +34,23 @@ def _known(name: str) -> str:
 @configured("ase")
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class AseEntry(Entry):
-    """Any calculator of ASE, by its name there."""
+    """Any calculator of ASE, by its name there; with --trust if it starts programs or loads code.
+
+    Known to do neither are emt, lj, morse, tip3p, tip4p and eam with arguments that are numbers.
+    """
 
     calculator: str = option("name of the calculator", check=_known, example="lj")
     arguments: Mapping[str, Any] = option("what the calculator is made with", default={})
     elements: Mapping[str, str] = option("elements of labels that are none", default={})
+
+    @property
+    def foreign(self) -> str:
+        """Most calculators of ASE start a program that an argument or a variable names."""
+        return beyond(self.calculator, self.arguments)
+
+    def untried(self) -> Potential:
+        """A potential that knows which labels are elements, and computes nothing."""
+        return AsePotential(Host(_Untried(self.calculator)), tuple(sorted(self.elements.items())))
 
     def made(self, structures: Structures, shortest: float) -> Potential:
         """The potential: the same for any structures."""
@@ -55,3 +69,13 @@ class AseEntry(Entry):
                 f"{dict(self.arguments)}: {type(error).__name__}: {error}"
             ) from error
         return ase_potential(calculator, self.elements)
+
+
+class _Untried:
+    """What stands for a calculator that must not be made."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def get_potential_energy(self, *_: Any, **__: Any) -> float:
+        raise PotentialError(f"The ASE calculator {self.name!r} is not tried here.")

@@ -91,8 +91,10 @@ def _parser() -> argparse.ArgumentParser:
     run = added_command("run", _run, "Do what a configuration says, in a new folder.")
     of_config(run)
     run.add_argument("--out", type=Path, metavar="DIR", help="the folder of the run")
+    _trusting(run)
     resume = added_command("resume", _resume, "Go on with a run that was stopped.")
     resume.add_argument("directory", type=Path, metavar="DIR")
+    _trusting(resume)
     of_config(added_command("plan", _plan, "Say what a run would take, without running it."))
     of_config(added_command("validate", _validate, "Look for mistakes in a configuration."))
     report = added_command("report", _report, "Write the report of a run, as far as it has come.")
@@ -108,21 +110,28 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _trusting(added: argparse.ArgumentParser) -> None:
+    added.add_argument(
+        "--trust",
+        action="store_true",
+        help="let the configuration start programs and load code, such as calculators of ASE",
+    )
+
+
 def _run(options: Any) -> int:
     from instar.app.api.run import run
     from instar.app.run.progress import progress_on
 
     progress = progress_on()
-    return _shown(
-        lambda: run(options.config, options.out, changes=options.changes, progress=progress)
-    )
+    chosen = {"changes": options.changes, "progress": progress, "trusted": options.trust}
+    return _shown(lambda: run(options.config, options.out, **chosen))
 
 
 def _resume(options: Any) -> int:
     from instar.app.api.run import resume
     from instar.app.run.progress import progress_on
 
-    return _shown(lambda: resume(options.directory, progress=progress_on()))
+    return _shown(lambda: resume(options.directory, progress=progress_on(), trusted=options.trust))
 
 
 def _shown(work: Callable[[], Any]) -> int:
@@ -154,22 +163,34 @@ _MOST = 20
 
 
 def _validate(options: Any) -> int:
-    from instar.app.config import load
+    from instar.app.config import Trust, load
 
-    loaded = load(options.config, options.changes)
+    loaded = load(options.config, options.changes, trust=Trust.UNTRIED)
     atoms = sum(len(one) for one in loaded.structures)
     print(f"{options.config} is right: {len(loaded.structures)} systems, {atoms} atoms.")
+    _say_untried(loaded)
     return 0
+
+
+def _say_untried(loaded: Any) -> None:
+    for what in loaded.recipe.untried:
+        print(f"instar: not tried: {what}.", file=sys.stderr)
 
 
 def _plan(options: Any) -> int:
     import jax
 
-    from instar.app.config import load
+    from instar.app.config import Trust, load
+    from instar.app.config.base import ConfigurationError
     from instar.app.run.planning import disk_of, planned
     from instar.memory import HighWater
 
-    loaded = load(options.config, options.changes)
+    loaded = load(options.config, options.changes, trust=Trust.UNTRIED)
+    if loaded.recipe.untried:
+        raise ConfigurationError(
+            f"{options.config}: {loaded.recipe.untried[0]}; a plan tries nothing of the kind, and "
+            "can't be made without it"
+        )
     with jax.enable_x64(loaded.config.precision == "float64"):
         plan, _ = planned(loaded, HighWater())
     run, atoms = loaded.config.run, sum(map(len, loaded.structures))
@@ -180,12 +201,14 @@ def _plan(options: Any) -> int:
 
 
 def _report(options: Any) -> int:
-    from instar.app.config import load
+    from instar.app.config import Trust, load
     from instar.app.report import write_report
     from instar.app.run.directory import RunDirectory
 
     directory = RunDirectory.open(options.directory)
-    loaded = load(directory.config, structures=directory.structures())
+    structures = directory.structures()
+    loaded = load(directory.config, structures=structures, trust=Trust.UNTRIED)
+    _say_untried(loaded)
     print(write_report(directory, loaded))
     return 0
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import yaml
 from ase import Atoms
 from pydantic import BaseModel, ValidationError
 
@@ -19,10 +18,10 @@ from instar.app.ase.structures import StructureError, structures_of
 from instar.app.config.base import ConfigurationError, shown
 from instar.app.config.entries import nearest
 from instar.app.config.observers import observations_of
-from instar.app.config.potentials import Recipe, recipe_of
+from instar.app.config.potentials import Recipe, Trust, recipe_of
 from instar.app.config.schema import Config, SystemConfig, config_model
 from instar.app.config.systems import UnmadeStructureError, Wanted, expanded, structure_of
-from instar.app.config.text import Place, Text, read_yaml
+from instar.app.config.text import Place, Text, parsed_yaml, read_yaml, wrong_text
 from instar.memory import BudgetError, find_budget
 from instar.observables import Observation
 from instar.potentials import Potential
@@ -59,14 +58,16 @@ def load(
     source: str | Path | Mapping[str, Any],
     changes: Sequence[str] = (),
     structures: Sequence[Atoms] | None = None,
+    trust: Trust = Trust.REFUSED,
 ) -> Loaded:
     """A configuration from a file or a mapping, with changes such as ``run.steps=100``.
 
     A `ConfigurationError` lists all mistakes, each with file, line, and what to do. Files that it
-    names are looked for beside it. ``structures`` replace those that it describes.
+    names are looked for beside it. ``structures`` replace those that it describes. ``trust`` says
+    what becomes of potentials that may start programs or load code.
     """
     if isinstance(source, Mapping):
-        name, text, folder = "configuration", Text(_plain(source), {}), Path()
+        name, text, folder = "configuration", Text(_of_mapping(source), {}), Path()
     else:
         path = Path(source)
         name, text, folder = str(path), read_yaml(path), path.parent
@@ -76,11 +77,19 @@ def load(
         )
     text = _changed(text, changes)
     try:
-        return _loaded(text.data, folder, structures)
+        _check_text(text.data)
+        return _loaded(text.data, folder, structures, trust)
     except _ProblemsError as found:
         ordered = sorted(found.problems, key=lambda problem: _line_of(text, problem[0]) or 0)
         lines = [_line(name, text, place, message) for place, message in ordered]
         raise ConfigurationError("\n".join(lines), ordered) from None
+
+
+def _of_mapping(source: Mapping[str, Any]) -> Any:
+    try:
+        return _plain(source)
+    except RecursionError:
+        raise ConfigurationError("configuration: it is nested without an end.") from None
 
 
 def _plain(value: Any) -> Any:
@@ -98,10 +107,12 @@ class _ProblemsError(Exception):
         self.problems = problems
 
 
-def _loaded(data: dict[str, Any], folder: Path, given: Sequence[Atoms] | None) -> Loaded:
+def _loaded(
+    data: dict[str, Any], folder: Path, given: Sequence[Atoms] | None, trust: Trust
+) -> Loaded:
     problems: list[Problem] = []
     config = _validated(data, problems)
-    recipe = _recipe(data, problems)
+    recipe = _recipe(data, trust, problems)
     observations = _observations(data, problems)
     _check_budget(data, problems)
     systems = tuple(expanded(_entries(data)))
@@ -124,6 +135,26 @@ def _loaded(data: dict[str, Any], folder: Path, given: Sequence[Atoms] | None) -
     return Loaded(config, data, systems, made, recipe, observations, {range(len(made)): potential})
 
 
+def _check_text(data: Any) -> None:
+    """Refuse text that can't be written to files and terminals, wherever it stands."""
+    problems: list[Problem] = []
+
+    def look(value: Any, place: Place) -> None:
+        if isinstance(value, dict):
+            for key, entry in value.items():
+                look(key, place)
+                look(entry, (*place, key))
+        elif isinstance(value, list):
+            for number, entry in enumerate(value):
+                look(entry, (*place, number))
+        elif isinstance(value, str) and (why := wrong_text(value)):
+            problems.append((place, f"{value[:40]!a} is no text: {why}"))
+
+    look(data, ())
+    if problems:
+        raise _ProblemsError(problems)
+
+
 def _entries(data: dict[str, Any]) -> dict[int, SystemConfig]:
     """The systems that are right in themselves, by their number."""
     listed, found = data.get("systems"), {}
@@ -141,11 +172,11 @@ def _validated(data: dict[str, Any], problems: list[Problem]) -> Config | None:
         return None
 
 
-def _recipe(data: dict[str, Any], problems: list[Problem]) -> Recipe | None:
+def _recipe(data: dict[str, Any], trust: Trust, problems: list[Problem]) -> Recipe | None:
     if data.get("potential") is None:
         return None  # reported as missing
     try:
-        return recipe_of(data["potential"], tried=False)
+        return recipe_of(data["potential"], tried=False, trust=trust)
     except ConfigurationError as error:
         problems += error.problems or [(("potential",), str(error))]
         return None
@@ -238,9 +269,14 @@ def _line_of(text: Text, place: Place) -> int | None:
     return next((text.lines[known] for known in found), None)
 
 
+_LONGEST = 1500
+"""Characters of a message, which quotes what was given."""
+
+
 def _line(name: str, text: Text, place: Place, message: str) -> str:
     known = _line_of(text, place)
     at = name if known is None else f"{name}:{known}"
+    message = message if len(message) <= _LONGEST else f"{message[:_LONGEST]}…"
     return f"{at}: {shown(place)}: {message}" if place else f"{at}: {message}"
 
 
@@ -315,9 +351,9 @@ def _changed(text: Text, changes: Sequence[str]) -> Text:
         if not equals or not key:
             raise ConfigurationError(f"--set {change}: write key=value, such as run.steps=1000")
         try:
-            new = yaml.safe_load(value)
-        except yaml.YAMLError:
-            raise ConfigurationError(f"--set {change}: the value is no YAML.") from None
+            new = parsed_yaml(value, f"--set {change}").data if value.strip() else None
+        except ConfigurationError as error:
+            raise ConfigurationError(f"--set {change}: the value is no YAML.") from error
         data = _with(data, key.split("."), new, change)
     return Text(data, text.lines)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import enum
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from instar.app.ase.structures import StructureError, structures_of
-from instar.app.config.base import ConfigurationError
+from instar.app.config.base import ConfigurationError, shown
 from instar.app.config.entries import Entries
 from instar.potentials import Potential, Sum
 from instar.potentials.entry import POTENTIALS, Entry, entry_class
@@ -18,7 +19,22 @@ from instar.potentials.exclusions_entry import exclusions_of
 from instar.potentials.structures import Problem, Structures
 from instar.potentials.terms_entry import PlacedEntry
 
-__all__ = ["POTENTIAL_ENTRIES", "ConfigurationError", "Recipe", "recipe_of", "require"]
+__all__ = ["POTENTIAL_ENTRIES", "ConfigurationError", "Recipe", "Trust", "recipe_of", "require"]
+
+
+class Trust(enum.Enum):
+    """What becomes of entries that may start programs or load code (`Entry.foreign`)."""
+
+    REFUSED = "refused"
+    ALLOWED = "allowed"
+    """The person at the keyboard has said so: ``--trust``, ``trusted=True``."""
+    UNTRIED = "untried"
+    """They are read, and not made: for commands that only look at a file."""
+
+    @staticmethod
+    def of(trusted: bool) -> Trust:
+        """Allowed or refused."""
+        return Trust.ALLOWED if trusted else Trust.REFUSED
 
 
 @dataclass(frozen=True)
@@ -27,6 +43,14 @@ class Recipe:
 
     given: Potential | None = None
     entries: tuple[Entry, ...] = ()
+    trust: Trust = Trust.REFUSED
+
+    @property
+    def untried(self) -> list[str]:
+        """What is not made, because it may start programs or load code; in words."""
+        if self.trust is not Trust.UNTRIED:
+            return []
+        return [entry.foreign for entry in self.entries if entry.foreign]
 
     @property
     def charges(self) -> Mapping[str, float] | None:
@@ -71,7 +95,7 @@ class Recipe:
         if problems:
             return None, problems
         try:
-            whole = _summed(self.entries, structures)
+            whole = _summed(self.entries, structures, self.trust)
             exclusions = exclusions_of(self.entries, structures)
         except ConfigurationError:
             raise
@@ -87,14 +111,15 @@ def require(problems: Sequence[Problem]) -> None:
         raise StructureError(str(problems[0]))
 
 
-def _summed(entries: tuple[Entry, ...], structures: Structures) -> Potential:
+def _summed(entries: tuple[Entry, ...], structures: Structures, trust: Trust) -> Potential:
     """All entries added up; those that choose how far they reach come last."""
     if sum(entry.OF_CHARGES for entry in entries) > 1:
         raise ConfigurationError("Charges would interact twice: give one coulomb entry.")
     parts: list[Potential] = []
     for entry in sorted(entries, key=lambda entry: entry.CHOOSES_REACH):
         reaches = [float(np.max(part.reach, initial=0)) for part in parts if part.reach is not None]
-        made = entry.made(structures, max(reaches, default=0.0))
+        foreign = entry.foreign and trust is not Trust.ALLOWED
+        made = entry.untried() if foreign else entry.made(structures, max(reaches, default=0.0))
         if made is not None:
             parts.append(made)
     if not parts:
@@ -102,10 +127,11 @@ def _summed(entries: tuple[Entry, ...], structures: Structures) -> Potential:
     return parts[0] if len(parts) == 1 else Sum(tuple(parts))
 
 
-def recipe_of(potential: Any, *, tried: bool = True) -> Recipe:
+def recipe_of(potential: Any, *, tried: bool = True, trust: Trust = Trust.REFUSED) -> Recipe:
     """A potential from an object, a mapping, or a list of mappings as in a configuration file.
 
-    What would be wrong for any structures is an error at once, if it is ``tried``.
+    What would be wrong for any structures is an error at once, if it is ``tried``. So is an entry
+    that may start programs or load code, unless ``trust`` allows it or leaves it untried.
     """
     if isinstance(potential, Potential):
         return Recipe(potential)
@@ -117,11 +143,29 @@ def recipe_of(potential: Any, *, tried: bool = True) -> Recipe:
             "A potential is an object of instar.potentials, a mapping with a type, or a list of "
             f"such mappings; not {potential!r}."
         )
-    recipe = Recipe(entries=tuple(_validated(list(entries))))
+    recipe = Recipe(entries=tuple(_validated(list(entries))), trust=trust)
+    if trust is Trust.REFUSED:
+        _refuse_foreign(recipe.entries)
     _ = recipe.charges
     if tried:
         recipe.tried(structures_of([]))
     return recipe
+
+
+def _refuse_foreign(entries: tuple[Entry, ...]) -> None:
+    """The one place where what is foreign is turned away."""
+    problems: list[tuple[tuple[Any, ...], str]] = [
+        (
+            ("potential", number),
+            f"{entry.foreign}; this is done only if you say so: --trust (in Python: trusted=True), "
+            "if you know where it comes from",
+        )
+        for number, entry in enumerate(entries)
+        if entry.foreign
+    ]
+    if problems:
+        lines = [f"{shown(place)}: {message}" for place, message in problems]
+        raise ConfigurationError("\n".join(lines), problems)
 
 
 POTENTIAL_ENTRIES = Entries("potential", POTENTIALS, entry_class)

@@ -69,7 +69,7 @@ class LatticeStructure(Strict):
 
 
 class FileStructure(Strict):
-    """A structure from a file of any format that ASE reads."""
+    """A structure from a file of a format that ASE reads, and that is data and nothing else."""
 
     file: str
     frame: int = -1

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import itertools
-import warnings
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from ase import Atoms
@@ -20,6 +19,7 @@ from instar.app.config.schema import (
     RandomStructure,
     SystemConfig,
 )
+from instar.app.config.structure_files import StructureFileError, read_structure
 
 __all__ = ["UnmadeStructureError", "Wanted", "expanded", "structure_of"]
 
@@ -99,17 +99,10 @@ def _lattice(structure: LatticeStructure) -> Atoms:
 
 def _read(structure: FileStructure, folder: Path) -> Atoms:
     path = folder / structure.file
-    if not path.is_file():
-        raise UnmadeStructureError(f"there is no file {path}")
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            import ase.io  # takes a while, and few need it
-
-            atoms: Any = ase.io.read(path, index=structure.frame)
-    except Exception as error:
-        reason = str(error) or type(error).__name__
-        raise UnmadeStructureError(f"{path} can't be read: {reason}") from error
+        atoms = read_structure(path, structure.frame)
+    except StructureFileError as error:
+        raise UnmadeStructureError(str(error)) from error
     if len(atoms) == 0:
         raise UnmadeStructureError(f"{path} has no atoms")
     return atoms.repeat(structure.repeat) if structure.repeat != (1, 1, 1) else atoms

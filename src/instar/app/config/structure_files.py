@@ -1,0 +1,141 @@
+"""Structure files: formats that are known to be data and nothing else, of a size that is bounded.
+
+Some formats that ASE reads are pickles, databases, or name further files and servers. Those below
+are text, or tables of numbers with JSON beside them.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ase import Atoms
+
+__all__ = ["StructureFileError", "read_structure"]
+
+FORMATS = (
+    "aims",
+    "castep-cell",
+    "cfg",
+    "cif",
+    "crystal",
+    "cube",
+    "dlp4",
+    "dmol-car",
+    "eon",
+    "espresso-in",
+    "extxyz",
+    "gen",
+    "gromacs",
+    "gromos",
+    "lammps-data",
+    "lammps-dump-text",
+    "mol",
+    "proteindatabank",
+    "rmc6f",
+    "sdf",
+    "siesta-xv",
+    "traj",
+    "turbomole",
+    "v-sim",
+    "vasp",
+    "vasp-xdatcar",
+    "xsf",
+    "xyz",
+)
+"""What ASE calls the formats that are read."""
+
+_MOST_BYTES = 128 * 2**20
+"""Of a file, unpacked."""
+
+_MOST_LINES = 4_000_000
+"""About half a minute of reading."""
+
+_BLOCK = 2**20
+_LZMA_MEMORY = 256 * 2**20
+
+
+class StructureFileError(ValueError):
+    """A file that no structure is read from; the message begins with its path."""
+
+
+def read_structure(path: Path, frame: int) -> Atoms:
+    """One structure of a file, which must be of a known format and of a bounded size."""
+    if not path.is_file():
+        raise StructureFileError(f"there is no file {path}")
+    _check_size(path)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return _read(path, frame)
+    except StructureFileError:
+        raise
+    except (Exception, RecursionError) as error:
+        reason = _first_line(error)
+        raise StructureFileError(f"{path} can't be read: {reason}") from error
+
+
+def _read(path: Path, frame: int) -> Atoms:
+    import ase.io  # takes a while, and few need it
+    from ase.io.formats import filetype
+
+    name = str(path.absolute())  # a bare name could be taken for that of a server
+    kind = filetype(name)
+    if kind not in FORMATS:
+        raise StructureFileError(
+            f"{path} is of the format {kind!r}, which is not read, as it may hold more than data; "
+            f"write the structure as extxyz, cif or pdb (read are {', '.join(FORMATS)})"
+        )
+    read: Any = ase.io.read(name, index=frame, format=kind, do_not_split_by_at_sign=True)
+    return read
+
+
+def _first_line(error: BaseException) -> str:
+    text = str(error).strip() or type(error).__name__
+    return text.splitlines()[0][:300]
+
+
+def _check_size(path: Path) -> None:
+    """Refuse what is too large, counted block by block, so that nothing large is ever held."""
+    size = lines = 0
+    try:
+        for block in _blocks(path):
+            size, lines = size + len(block), lines + block.count(b"\n")
+            if size > _MOST_BYTES or lines > _MOST_LINES:
+                raise StructureFileError(
+                    f"{path} holds more than {_MOST_BYTES >> 20} MiB or {_MOST_LINES} lines "
+                    "(unpacked); keep only the frame that is needed"
+                )
+    except (OSError, EOFError, lzma.LZMAError, ValueError) as error:
+        if isinstance(error, StructureFileError):
+            raise
+        raise StructureFileError(f"{path} can't be read: {_first_line(error)}") from error
+
+
+def _blocks(path: Path) -> Iterator[bytes]:
+    """The content, unpacked as ASE would by the ending of its name."""
+    if path.suffix == ".xz":
+        yield from _lzma_blocks(path)
+        return
+    opened: Any = {".gz": gzip.open, ".bz2": bz2.open}.get(path.suffix, open)
+    with opened(path, "rb") as file:
+        while block := file.read(_BLOCK):
+            yield block
+
+
+def _lzma_blocks(path: Path) -> Iterator[bytes]:
+    """As `_blocks`; the file says how much memory unpacking takes, and is not believed."""
+    unpacking = lzma.LZMADecompressor(memlimit=_LZMA_MEMORY)
+    with open(path, "rb") as file:
+        while not unpacking.eof:
+            packed = file.read(_BLOCK) if unpacking.needs_input else b""
+            if unpacking.needs_input and not packed:
+                raise EOFError("the file ends before its end")
+            yield unpacking.decompress(packed, _BLOCK)
+        if file.read(1):
+            raise ValueError("there is something after its end")
