@@ -33,6 +33,12 @@ def test_the_last_two_are_kept_and_no_others(tmp_path):
     assert names == ["000000000030.checkpoint", "000000000200.checkpoint", "notes.checkpoint"]
 
 
+def test_those_that_are_still_needed_are_kept_as_well(tmp_path):
+    for number in (1, 2, 3, 4, 5):
+        write_checkpoint(tmp_path, number, ARRAYS, {}, keep={2})
+    assert sorted(int(path.stem) for path in tmp_path.iterdir()) == [2, 4, 5]
+
+
 @pytest.mark.parametrize("place", [0, 25, 90, 200, -1])
 def test_a_flipped_byte_is_found_and_the_one_before_is_taken(tmp_path, place):
     write_checkpoint(tmp_path, 1, ARRAYS, {"n": 1})
@@ -55,10 +61,10 @@ def test_a_checkpoint_that_is_cut_is_found(tmp_path, length):
 
 def test_another_version_is_named(tmp_path):
     path = write_checkpoint(tmp_path, 1, ARRAYS, {})
-    path.write_bytes(path.read_bytes().replace(b"checkpoint 2", b"checkpoint 9", 1))
+    path.write_bytes(path.read_bytes().replace(b"checkpoint 3", b"checkpoint 9", 1))
     with raises(
         CheckpointError,
-        f"{path} is a checkpoint of version 9; this instar reads version 2.",
+        f"{path} is a checkpoint of version 9; this instar reads version 3.",
     ):
         read_checkpoint(path)
 

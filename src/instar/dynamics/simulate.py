@@ -6,13 +6,12 @@ import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import jax
-
 from instar.core.propagator import Repair, advance
 from instar.dynamics.containment import explosions
 from instar.dynamics.observing import Observing, observing
 from instar.dynamics.part import Part
 from instar.dynamics.state import DynamicState
+from instar.dynamics.streams import key_of
 
 __all__ = ["ExplosionWarning", "advanced", "simulate", "warn_of"]
 
@@ -55,7 +54,7 @@ def advanced[S: DynamicState](
 ) -> S:
     """The state after that many more steps; nothing is said about explosions."""
     step = method if state.observed is None else Observing(method)
-    key = jax.random.key(seed)
+    key = key_of(seed)
     return advance(step, key, state, steps, start=int(state.step), on_repair=on_repair)
 
 

@@ -18,9 +18,22 @@ from jax import Array, lax
 
 from instar.dynamics.state import DynamicState
 
-__all__ = ["chi_squared", "normals", "system_matrices", "system_normals", "system_uniforms"]
+__all__ = [
+    "chi_squared",
+    "key_of",
+    "normals",
+    "system_matrices",
+    "system_normals",
+    "system_uniforms",
+]
 
 _ROTATIONS = (13, 15, 26, 6, 17, 29, 16, 24)
+
+
+def key_of(seed: int) -> Array:
+    """What all random numbers of a seed come from; all its bits count, in either precision."""
+    key = jax.random.key(seed % 2**32 if seed >= 0 else seed)
+    return jax.random.fold_in(key, seed >> 32) if seed >= 2**32 else key
 
 
 def normals(key: Array, state: Any) -> Array:

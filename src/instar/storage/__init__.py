@@ -5,12 +5,19 @@ from instar.storage.background import Background
 from instar.storage.checkpoint import (
     Checkpoint,
     CheckpointError,
+    checkpoint_path,
     newest_checkpoint,
     read_checkpoint,
     write_checkpoint,
 )
 from instar.storage.files import StorageError, write_atomically
-from instar.storage.recording import Column, Recording, RecordingError, open_recording
+from instar.storage.recording import (
+    Column,
+    Recording,
+    RecordingError,
+    open_recording,
+    recorded_segments,
+)
 
 __all__ = [
     "Background",
@@ -20,10 +27,12 @@ __all__ = [
     "Recording",
     "RecordingError",
     "StorageError",
+    "checkpoint_path",
     "newest_checkpoint",
     "open_recording",
     "packed_arrays",
     "read_checkpoint",
+    "recorded_segments",
     "unpacked_arrays",
     "write_atomically",
     "write_checkpoint",

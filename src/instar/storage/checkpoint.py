@@ -2,14 +2,15 @@
 
 A file is one line with the name and version of the format, one with the SHA-256 of the rest, and
 an archive of arrays as NumPy writes them (``.npz``), among them one with JSON. It is written beside
-its place and moved there when it is on disk. The last two are kept, in case one is damaged.
+its place and moved there when it is on disk. The last two are kept, in case one is damaged, and
+those that a run goes on from when it is extended.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,13 +22,14 @@ from instar.storage.files import StorageError, write_atomically
 __all__ = [
     "Checkpoint",
     "CheckpointError",
+    "checkpoint_path",
     "newest_checkpoint",
     "read_checkpoint",
     "write_checkpoint",
 ]
 
 _FORMAT = b"instar checkpoint "
-_VERSION = b"2"
+_VERSION = b"3"
 _NAME = re.compile(r"(\d{12})\.checkpoint")
 KEPT = 2
 
@@ -43,16 +45,29 @@ class Checkpoint(NamedTuple):
     meta: dict[str, Any]
 
 
+def checkpoint_path(folder: Path, number: int) -> Path:
+    """Where the checkpoint with this number is."""
+    return folder / f"{number:012}.checkpoint"
+
+
 def write_checkpoint(
-    folder: Path, number: int, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]
+    folder: Path,
+    number: int,
+    arrays: Mapping[str, np.ndarray],
+    meta: Mapping[str, Any],
+    keep: Container[int] = (),
 ) -> Path:
-    """Write a checkpoint, then remove all but the newest two; larger numbers are newer."""
+    """Write a checkpoint, then remove all but the newest two and those with numbers to ``keep``.
+
+    Larger numbers are newer.
+    """
     payload = packed_arrays(arrays, meta)
     digest = hashlib.sha256(payload).hexdigest().encode()
-    path = folder / f"{number:012}.checkpoint"
+    path = checkpoint_path(folder, number)
     write_atomically(path, _FORMAT + _VERSION + b"\n" + digest + b"\n" + payload)
     for old in _listed(folder)[KEPT:]:
-        old.unlink(missing_ok=True)
+        if int(old.stem) not in keep:
+            old.unlink(missing_ok=True)
     return path
 
 

@@ -19,7 +19,9 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import math
-from collections.abc import Mapping
+import os
+import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +30,10 @@ import numpy as np
 
 from instar.storage.files import StorageError, synced, write_atomically
 
-__all__ = ["Column", "Recording", "RecordingError", "open_recording"]
+__all__ = ["Column", "Recording", "RecordingError", "open_recording", "recorded_segments"]
+
+_VERSION = 1
+"""Of the format of the main file, and of segments; those without a version are of version 1."""
 
 _CHUNK_BYTES = 2**20
 """About what one chunk holds: compressed and read as one."""
@@ -120,25 +125,28 @@ class Recording:
         held = sum(len(next(iter(block.values()))) for block in self._pending[stream])
         columns = self._streams[stream].values()
         if held >= min(column.rows_per_chunk for column in columns):
-            self._flush(stream, whole_chunks=True)
+            with _writing(self.folder):
+                self._flush(stream, whole_chunks=True)
 
     def commit(self) -> None:
         """Close the segment, if there is anything in it: from now on its rows stay."""
-        for stream in self._streams:
-            self._flush(stream, whole_chunks=False)
-        if self._open is None:
-            return
-        self._open.close()
-        self._open = None
         segment = self._segment(self.segments)
-        synced(segment)
+        with _writing(self.folder):
+            for stream in self._streams:
+                self._flush(stream, whole_chunks=False)
+            if self._open is None:
+                return
+            self._open.close()
+            self._open = None
+            synced(segment)
         self._closed.append(_segment_at(segment, self._streams))
         self._write_main()
 
     def abandon(self) -> None:
         """Close without keeping what was not committed."""
         if self._open is not None:
-            self._open.close()
+            with contextlib.suppress(OSError, RuntimeError):  # of a disk that is full
+                self._open.close()
             self._open = None
             self._segment(self.segments).unlink(missing_ok=True)
 
@@ -167,11 +175,12 @@ class Recording:
             dataset[before:] = rows[name]
 
     def _write_main(self) -> None:
-        write_atomically(self.path, self._main)
+        with _writing(self.path):
+            write_atomically(self.path, self._main)
 
     def _main(self, path: Path) -> None:
         with h5py.File(path, "w") as file:
-            file.attrs.update({"format": "instar recording", "version": 1, **self._about})
+            file.attrs.update({"format": "instar recording", "version": _VERSION, **self._about})
             for group, columns in self._constants.items():
                 for name, values in columns.items():
                     file.create_dataset(f"{group}/{name}", data=values)
@@ -220,6 +229,7 @@ def _key(part: Part) -> tuple[Any, ...]:
 
 def _new_segment(path: Path, streams: Streams, part: Part) -> h5py.File:
     file = h5py.File(path, "w")
+    file.attrs["version"] = _VERSION
     for axis, some in part.items():
         file.attrs[axis] = [some.start, some.stop]
     for stream, columns in streams.items():
@@ -250,8 +260,48 @@ def _segment_at(path: Path, streams: Streams) -> _Segment:
             if len(lengths) > 1:
                 raise RecordingError(f"{path} is damaged: columns of {stream} differ in length.")
             counts[stream] = lengths.pop()
-        part = {axis: range(*map(int, ends)) for axis, ends in file.attrs.items()}
-        return _Segment(counts, part)
+        _check_version(path, file)
+        ends = {axis: ends for axis, ends in file.attrs.items() if axis != "version"}
+        return _Segment(counts, {axis: range(*map(int, one)) for axis, one in ends.items()})
+
+
+def _check_version(path: Path, file: h5py.File) -> None:
+    version = file.attrs.get("version", _VERSION)
+    if version != _VERSION:
+        raise RecordingError(
+            f"{path} is a recording of version {version}; this instar reads {_VERSION}."
+        )
+
+
+def recorded_segments(path: Path) -> int:
+    """How many closed segments the main file of a recording shows; none if it is not there."""
+    if not path.is_file():
+        return 0
+    with open_recording(path) as file:
+        datasets: list[Any] = []
+        file.visititems(lambda _, item: datasets.append(item))
+        return len(
+            {
+                source.file_name
+                for one in datasets
+                if isinstance(one, h5py.Dataset) and one.is_virtual
+                for source in one.virtual_sources()
+            }
+        )
+
+
+@contextlib.contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    """What goes wrong in writing, in one sentence; HDF5 has many of them."""
+    try:
+        yield
+    except StorageError:
+        raise
+    except (OSError, RuntimeError) as error:
+        told = re.search(r"errno = (\d+)", str(error))
+        number = int(told[1]) if told else getattr(error, "errno", None)
+        reason = os.strerror(number) if number else str(error).splitlines()[0]
+        raise RecordingError(f"{path} can't be written: {reason}.") from error
 
 
 @contextlib.contextmanager
@@ -263,10 +313,7 @@ def open_recording(path: Path) -> Any:
     with _opened(path) as file:
         if file.attrs.get("format") != "instar recording":
             raise RecordingError(f"{path} is no recording of instar.")
-        if file.attrs["version"] != 1:
-            raise RecordingError(
-                f"{path} is a recording of version {file.attrs['version']}; this instar reads 1."
-            )
+        _check_version(path, file)
         _check_links(path, file)
         yield file
 

@@ -105,6 +105,17 @@ def test_stopped_in_a_later_batch_and_resumed_is_the_same_to_the_bit(tmp_path, c
     assert_same(tmp_path / "run", cut.path)
 
 
+def test_stopped_in_a_later_batch_and_made_longer_all_batches_reach_the_same_end(tmp_path, cut):
+    plan = Plan.from_json(json.loads((cut.path / "plan.json").read_text()))
+    short = {"steps": 60, "equilibration": 20}
+    small = config(memory={"budget": plan.budget.bytes}, run=short)
+    with pytest.raises(StoppedError, match=r"Stopped at step \d+ of 160"):
+        run(small, out=tmp_path / "run", progress=StopAfter(83))
+    longer = resume(tmp_path / "run", steps=180)
+    assert_same(longer.path, cut.path)
+    assert longer.summary == cut.summary
+
+
 def test_the_plan_says_what_a_run_would_take(tmp_path, capsys, whole):
     said = planned(tmp_path, capsys, config())
     for part in ("2 systems, 59 atoms", "predicted peak", "disk", "18 frames"):

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from app.runs import OBSERVE, StopAfter, configuration, resume, run, written
+from app.runs import OBSERVE, StopAfter, assert_same, configuration, resume, run, written
 
 from instar.app.api.run import StoppedError
 from instar.app.ase.structures import structures_of, tables
@@ -81,6 +81,13 @@ def test_a_run_that_was_stopped_finds_the_same_to_the_bit(whole, tmp_path):
     after = (tmp_path / "cut" / "observed" / "000000000.npz").read_bytes()
     assert after != before
     assert after == (whole.path / "observed" / "000000000.npz").read_bytes()
+
+
+def test_a_run_that_is_made_longer_finds_the_same_to_the_bit(whole, tmp_path):
+    short = run(config(run={"steps": 70, "equilibration": 20}), out=tmp_path / "short")
+    assert_same(resume(short.path, steps=180).path, whole.path)
+    found = (short.path / "observed" / "000000000.npz").read_bytes()
+    assert found == (whole.path / "observed" / "000000000.npz").read_bytes()
 
 
 def test_a_trajectory_does_not_change_by_being_observed(whole, tmp_path):

@@ -2,6 +2,7 @@
 
 import json
 import random
+import shutil
 import time
 
 import jax
@@ -21,9 +22,13 @@ from app.runs import (
 from support import raises
 
 import instar
-from instar.app.api.run import StoppedError
+from instar.app.api.run import ExplodedError, StoppedError
+from instar.app.cli.main import EXPLODED, main
+from instar.app.config import load
 from instar.app.config.base import ConfigurationError
+from instar.app.results.run import Run
 from instar.app.run.directory import RunDirectory, RunDirectoryError
+from instar.dynamics import ExplosionWarning
 from instar.memory import MemoryPlanError
 from instar.storage import newest_checkpoint
 
@@ -87,6 +92,24 @@ def test_resuming_a_run_that_is_done_changes_nothing(finished):
         np.testing.assert_array_equal(values, before[name])
 
 
+def test_a_run_that_is_made_longer_is_the_one_of_that_length_to_the_bit(tmp_path, finished):
+    short = run(configuration(run={"steps": 60, "equilibration": 20}), out=tmp_path / "run")
+    longer = resume(short.path, steps=180)
+    assert_same(longer.path, finished.path)
+    assert longer.summary == finished.summary
+    assert load(longer.directory.config).config.run.steps == 180
+
+
+def test_a_run_is_not_made_shorter(finished, capsys):
+    before = finished.directory.config.read_bytes()
+    assert main(["resume", str(finished.path), "--steps", "100"]) == 1
+    assert capsys.readouterr().err == (
+        f"instar: The run in {finished.path} has made 180 steps of production already; it can't be "
+        "shortened to 100.\n"
+    )
+    assert finished.directory.config.read_bytes() == before
+
+
 def test_two_processes_do_not_work_in_one_folder(finished):
     with (
         RunDirectory.open(finished.path).locked(),
@@ -117,11 +140,31 @@ def test_a_run_of_a_few_steps_has_means_without_errors(tmp_path):
 def test_a_system_that_explodes_is_told_and_the_others_have_their_averages(tmp_path):
     config = configuration(run={"steps": 40})
     config["systems"][1]["temperature"] = "1e9 K"
-    done, told = run(config, out=tmp_path / "run"), (tmp_path / "run" / "log.txt").read_text()
-    assert "System 1 exploded at step" in told
+    log = tmp_path / "run" / "log.txt"
+    with raises(ExplosionWarning, f"1 of 2 systems exploded; {log} says when."):
+        run(config, out=tmp_path / "run")
+    done = Run(tmp_path / "run")
+    (exploded,) = done.summary["exploded"]
+    told = f"System 1 exploded at step {exploded['step']} and was frozen."
+    assert exploded["system"] == 1
+    assert log.read_text().endswith(f"{told}\n")
     cold, hot = (system["temperature"] for system in done.summary["systems"])
     assert cold["error"] > 0
     assert hot["mean"] is None
+
+
+def test_a_run_whose_systems_have_all_exploded_ends_early_and_says_so(tmp_path, capsys):
+    config = configuration(run={"steps": 10**6})
+    for system in config["systems"]:
+        system["temperature"] = "1e9 K"
+    with raises(
+        ExplodedError,
+        f"All 2 systems exploded; {tmp_path / 'run' / 'log.txt'} says when, and what to do.",
+    ):
+        run(config, out=tmp_path / "run")
+    assert len(Run(tmp_path / "run").summary["exploded"]) == 2
+    assert main(["resume", str(tmp_path / "run")]) == EXPLODED
+    assert "All 2 systems exploded" in capsys.readouterr().err
 
 
 def test_a_run_that_can_not_fit_into_its_budget_is_refused_before_it_begins(tmp_path):
@@ -189,9 +232,31 @@ def test_checkpoints_of_another_configuration_are_refused(tmp_path):
     written(tmp_path / "run" / "config.yaml", other)
     with pytest.raises(ConfigurationError, match="1 systems, where the run has 2"):
         resume(tmp_path / "run")
+    first = f"The checkpoints in {tmp_path / 'run'} are those of another configuration"
     written(tmp_path / "run" / "config.yaml", configuration(seed=1))
-    with pytest.raises(RunDirectoryError, match="are those of another configuration"):
+    with raises(RunDirectoryError, f"{first}: seed differs."):
         resume(tmp_path / "run")
+    output = {"trajectory_every": 10, "thermo_every": 7, "velocities": True}
+    written(tmp_path / "run" / "config.yaml", configuration(output=output))
+    changes = "output.thermo_every was 5 and is 7, output.velocities was False and is True"
+    with raises(RunDirectoryError, f"{first}: {changes}."):
+        resume(tmp_path / "run")
+
+
+def test_checkpoints_that_are_gone_cost_nothing_that_was_recorded(tmp_path):
+    with pytest.raises(StoppedError):
+        run(configuration(), out=tmp_path / "run", progress=StopAfter(10))
+    before = recorded(tmp_path / "run")
+    shutil.rmtree(tmp_path / "run" / "checkpoints")
+    with raises(
+        RunDirectoryError,
+        f"The checkpoints of the run in {tmp_path / 'run'} are gone, and what it has recorded "
+        "would be lost if it began again.",
+    ):
+        resume(tmp_path / "run")
+    assert recorded(tmp_path / "run").keys() == before.keys()
+    (tmp_path / "run" / "trajectory.h5").unlink()
+    assert len(resume(tmp_path / "run").trajectory) == 18
 
 
 def test_a_full_disk_stops_the_run_and_what_was_written_stays(tmp_path, monkeypatch):
@@ -205,7 +270,10 @@ def test_a_full_disk_stops_the_run_and_what_was_written_stays(tmp_path, monkeypa
     before = recorded(tmp_path / "run")
     with monkeypatch.context() as patch:
         patch.setattr(recording, "_new_segment", full)
-        with pytest.raises(OSError, match="No space left"):
+        with raises(
+            RunDirectoryError,
+            f"{tmp_path / 'run' / 'trajectory'} can't be written: No space left on device.",
+        ):
             resume(tmp_path / "run")
     for name, values in before.items():
         np.testing.assert_array_equal(values, recorded(tmp_path / "run")[name])

@@ -16,6 +16,7 @@ from instar.app.config.potentials import Recipe, Trust, recipe_of, require
 from instar.app.evaluation.point import tabled
 from instar.app.evaluation.within_budget import fits_any_structure
 from instar.dynamics.md import State, draw_velocities, start
+from instar.dynamics.streams import key_of
 from instar.potentials import Potential
 
 __all__ = ["fixed_atoms", "md_blocks", "md_state", "state_of"]
@@ -134,7 +135,7 @@ def state_of(
     )
     if temperature is None:
         return state
-    key = jax.random.fold_in(jax.random.key(seed), 2**32 - 1)
+    key = jax.random.fold_in(key_of(seed), 2**32 - 1)
     own = np.array([t is None for t in np.ravel(np.asarray(temperature, object))])
     if not own.any():
         return draw_velocities(key, state, temperature)

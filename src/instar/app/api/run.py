@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,12 +18,16 @@ from instar.app.results.summary import summarised
 from instar.app.run.directory import RunDirectory, RunDirectoryError
 from instar.app.run.kinds import kind_of
 from instar.app.run.loop import RunLoop, StoppedError
-from instar.app.run.planning import planned
-from instar.app.run.progress import Progress, Silent
+from instar.app.run.notes import notes_of
+from instar.app.run.planning import check_room, planned
+from instar.app.run.progress import Progress, Silent, progress_on
 from instar.app.run.provenance import provenance
+from instar.app.run.standing import ExplodedError
+from instar.dynamics import ExplosionWarning
 from instar.memory import HighWater, Plan, find_budget, show
+from instar.potentials import Potential
 
-__all__ = ["StoppedError", "resume", "run"]
+__all__ = ["ExplodedError", "StoppedError", "resume", "run"]
 
 
 def run(
@@ -30,58 +35,108 @@ def run(
     out: str | Path | None = None,
     *,
     changes: Sequence[str] = (),
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     report: bool = True,
     trusted: bool = False,
 ) -> Run:
     """Do what a configuration says, in a new folder; gives what was found.
 
     ``out`` is the folder, in place of ``output.directory``. A run that is stopped, by a signal or
-    by a failure, goes on with `resume`. At its end a ``report`` is written. Calculators that may
-    start programs or load code are made only if the configuration is ``trusted``.
+    by a failure, goes on with `resume`; one that fails before its first step leaves no folder. At
+    its end a ``report`` is written. With ``progress=True`` it is shown how far the run is; an
+    object is told. Calculators that may start programs or load code are made only if the
+    configuration is ``trusted``.
+
+    Systems that explode are frozen, and the others go on: an `ExplosionWarning` names them at the
+    end. If none is left, the run ends early with an `ExplodedError`.
     """
+    shown = _shower(progress)
     loaded = load(config, changes, trust=Trust.of(trusted))
     place = out or loaded.config.output.directory
     if place is None:
         raise RunDirectoryError("Say where the run is to live: --out DIR, or output.directory.")
     RunDirectory(Path(place)).check_free()
+    check_room(loaded, Path(place))
     with jax.enable_x64(loaded.config.precision == "float64"):
         high_water = HighWater()
         plan, job = planned(loaded, high_water)
         about = {"provenance.json": provenance(loaded), "plan.json": plan.to_json()}
         directory = RunDirectory.create(Path(place), loaded, about)
-        with directory.locked(), _told(directory, loaded, progress) as (say, shown):
-            say(_headline(loaded, plan))
+        with (
+            _discarded_unless_begun(directory) as loops,
+            directory.locked(),
+            _told(directory, loaded, shown) as say,
+        ):
             loop = RunLoop(directory, loaded, plan, high_water, say, shown, ready=job)
+            loops.append(loop)
             del job  # its state is the run's from now on
+            for text in (_headline(loaded, plan), *notes_of(loaded)):
+                say(text)
             loop.go()
-            return _finished(directory, loaded, report)
+            return _finished(directory, loaded, say, report)
 
 
 def resume(
     out: str | Path,
     *,
-    progress: Progress | None = None,
+    steps: int | None = None,
+    potential: Potential | None = None,
+    progress: Progress | bool | None = None,
     report: bool = True,
     trusted: bool = False,
 ) -> Run:
     """Go on with a run from its last checkpoint, to the number of steps that was asked for.
 
-    As in `run`, the configuration in the folder starts programs or loads code only if ``trusted``.
+    ``steps`` of production in all, in place of those that were asked for before: also a run that
+    has ended goes on, to what a run of that many steps would have found, to the bit. ``potential``
+    is that of a run which began with an object. ``progress``, ``report``, ``trusted`` and what
+    happens to systems that explode are as in `run`.
     """
+    shown = _shower(progress)
     directory = RunDirectory.open(Path(out))
     with directory.locked():
-        loaded = load(directory.config, structures=directory.structures(), trust=Trust.of(trusted))
+        changes = () if steps is None else (f"run.steps={steps}",)
+        trust = Trust.of(trusted)
+        loaded = load(directory.config, changes, directory.structures(), potential, trust)
+        if loaded.recipe.is_recorded:
+            raise RunDirectoryError(f"The potential of {out} {loaded.recipe.absence}.")
         with (
             jax.enable_x64(loaded.config.precision == "float64"),
-            _told(directory, loaded, progress) as (say, shown),
+            _told(directory, loaded, shown) as say,
         ):
             budget = find_budget(loaded.config.memory.budget)
             plan = dataclasses.replace(directory.plan(), budget=budget)
             loop = RunLoop(directory, loaded, plan, HighWater(), say, shown)
             loop.take_up()
+            check_room(loaded, directory.path, 1 - loop.made / loop.total)
+            directory.write_config(loaded)
             loop.go()
-            return _finished(directory, loaded, report)
+            return _finished(directory, loaded, say, report)
+
+
+def _shower(progress: Progress | bool | None) -> Progress:
+    """What shows how far a run is."""
+    if isinstance(progress, Progress):
+        return progress
+    if progress not in (True, False, None):
+        raise TypeError(
+            f"progress is True, False, or an object of instar's class Progress, not {progress!r}."
+        )
+    return progress_on() if progress else Silent()
+
+
+@contextlib.contextmanager
+def _discarded_unless_begun(directory: RunDirectory) -> Iterator[list[RunLoop]]:
+    """A new folder is removed by a failure before the first step of the loops that are noted."""
+    loops: list[RunLoop] = []
+    try:
+        yield loops
+    except StoppedError:
+        raise
+    except BaseException:
+        if not any(loop.has_begun for loop in loops):
+            directory.discard()
+        raise
 
 
 def _headline(loaded: Loaded, plan: Plan) -> str:
@@ -93,28 +148,44 @@ def _headline(loaded: Loaded, plan: Plan) -> str:
     )
 
 
-def _finished(directory: RunDirectory, loaded: Loaded, report: bool) -> Run:
-    directory.write_json("summary.json", summarised(directory, loaded))
+def _finished(
+    directory: RunDirectory, loaded: Loaded, say: Callable[[str], None], report: bool
+) -> Run:
+    summary = summarised(directory, loaded)
+    directory.write_json("summary.json", summary)
+    for one in summary["exploded"]:
+        say(f"System {one['system']} exploded at step {one['step']} and was frozen.")
     if report:
         from instar.app.report import write_report  # what it draws with takes time to import
 
         write_report(directory, loaded)
+    _tell_of_explosions(directory, len(summary["exploded"]), len(loaded.systems))
     return Run(directory)
+
+
+def _tell_of_explosions(directory: RunDirectory, exploded: int, systems: int) -> None:
+    if exploded == systems:
+        which = "The system" if systems == 1 else f"All {systems} systems"
+        raise ExplodedError(f"{which} exploded; {directory.log} says when, and what to do.")
+    if exploded:
+        text = f"{exploded} of {systems} systems exploded; {directory.log} says when."
+        warnings.warn(text, ExplosionWarning, stacklevel=4)
 
 
 @contextlib.contextmanager
 def _told(
-    directory: RunDirectory, loaded: Loaded, progress: Progress | None
-) -> Iterator[tuple[Callable[[str], None], Progress]]:
+    directory: RunDirectory, loaded: Loaded, shown: Progress
+) -> Iterator[Callable[[str], None]]:
     """What tells of things that happen, in the log and to whoever looks."""
-    shown = progress or Silent()
     shown.pace = loaded.config.method.pace
     shown.shown = {name: q.unit for name, q in kind_of(loaded).THERMO.items() if q.live}
-    with open(directory.log, "a", encoding="utf-8") as file, shown:
 
-        def say(text: str) -> None:
-            file.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {text}\n")
-            file.flush()
-            shown.say(text)
+    def say(text: str) -> None:
+        line = f"{time.strftime('%Y-%m-%d %H:%M:%S')} {text}\n"
+        # A log that can't be written stops nothing.
+        with contextlib.suppress(OSError), open(directory.log, "a", encoding="utf-8") as file:
+            file.write(line)
+        shown.say(text)
 
-        yield say, shown
+    with shown:
+        yield say

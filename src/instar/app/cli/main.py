@@ -1,7 +1,7 @@
 """The command `instar`: arguments, messages, exit codes. The only place that sets up JAX.
 
 Exit codes: 0 done; 1 a mistake or a failure, with a message; 2 a command that is not understood;
-130 stopped on request, to be resumed.
+3 all systems exploded; 130 stopped on request, to be resumed.
 """
 
 from __future__ import annotations
@@ -10,24 +10,29 @@ import argparse
 import json
 import os
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 __all__ = ["command", "main", "set_up"]
 
-STOPPED = 130
+EXPLODED, STOPPED = 3, 130
 
 
 def command() -> int:
     """The program itself: a process of its own, which may set up JAX as it likes."""
-    set_up()
-    return main()
+    options = _parser().parse_args()
+    set_up(getattr(options, "threads", None), getattr(options, "devices", None))
+    return _done(options)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Do what the arguments say; gives the exit code."""
-    options = _parser().parse_args(arguments)
+    """Do what the arguments say in a process that has set up JAX; gives the exit code."""
+    return _done(_parser().parse_args(arguments))
+
+
+def _done(options: Any) -> int:
     from instar.app.ase.structures import StructureError
     from instar.app.config.base import ConfigurationError
     from instar.core.capacity import CapacityError
@@ -51,12 +56,19 @@ def _told(error: BaseException) -> str:
     return str(error)
 
 
-def set_up() -> None:
-    """A compilation cache that lasts, and one device for each core; before JAX is used."""
+def set_up(threads: int | None = None, devices: int | None = None) -> None:
+    """A compilation cache that lasts, and one device for each core; before JAX is used.
+
+    With ``threads`` this process keeps to that many cores; ``devices`` is how many parts they are
+    divided into.
+    """
+    if threads is not None and hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
-    if "xla_force_host_platform_device_count" not in os.environ.get("XLA_FLAGS", "") and cores > 1:
-        flag = f"--xla_force_host_platform_device_count={min(cores, 8)}"
-        os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {flag}".strip()
+    flag, flags = "--xla_force_host_platform_device_count", os.environ.get("XLA_FLAGS", "")
+    if devices is not None or (flag not in flags and cores > 1):
+        kept = [one for one in flags.split() if not one.startswith(flag)]
+        os.environ["XLA_FLAGS"] = " ".join([*kept, f"{flag}={devices or min(cores, 8)}"])
     import jax
 
     if not jax.config.jax_compilation_cache_dir:
@@ -91,10 +103,24 @@ def _parser() -> argparse.ArgumentParser:
     run = added_command("run", _run, "Do what a configuration says, in a new folder.")
     of_config(run)
     run.add_argument("--out", type=Path, metavar="DIR", help="the folder of the run")
-    _trusting(run)
-    resume = added_command("resume", _resume, "Go on with a run that was stopped.")
+    resume = added_command(
+        "resume", _resume, "Go on with a run that was stopped, or is to be longer."
+    )
     resume.add_argument("directory", type=Path, metavar="DIR")
-    _trusting(resume)
+    resume.add_argument(
+        "--steps",
+        type=_count,
+        metavar="N",
+        help="steps of production in all, in place of run.steps",
+    )
+    for added in (run, resume):
+        _trusting(added)
+        added.add_argument(
+            "--threads", type=_count, metavar="N", help="keep to that many cores of the CPU"
+        )
+        added.add_argument(
+            "--devices", type=_count, metavar="N", help="parts that the cores are divided into"
+        )
     of_config(added_command("plan", _plan, "Say what a run would take, without running it."))
     of_config(added_command("validate", _validate, "Look for mistakes in a configuration."))
     report = added_command("report", _report, "Write the report of a run, as far as it has come.")
@@ -118,29 +144,39 @@ def _trusting(added: argparse.ArgumentParser) -> None:
     )
 
 
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above zero")
+    return int(text)
+
+
 def _run(options: Any) -> int:
     from instar.app.api.run import run
-    from instar.app.run.progress import progress_on
 
-    progress = progress_on()
-    chosen = {"changes": options.changes, "progress": progress, "trusted": options.trust}
+    chosen = {"changes": options.changes, "progress": True, "trusted": options.trust}
     return _shown(lambda: run(options.config, options.out, **chosen))
 
 
 def _resume(options: Any) -> int:
     from instar.app.api.run import resume
-    from instar.app.run.progress import progress_on
 
-    return _shown(lambda: resume(options.directory, progress=progress_on(), trusted=options.trust))
+    chosen = {"steps": options.steps, "progress": True, "trusted": options.trust}
+    return _shown(lambda: resume(options.directory, **chosen))
 
 
 def _shown(work: Callable[[], Any]) -> int:
     """Do it; then say where the results are, and the averages of the first systems."""
-    from instar.app.api.run import StoppedError
+    from instar.app.api.run import ExplodedError, StoppedError
     from instar.app.results.summary import with_error
+    from instar.dynamics import ExplosionWarning
 
     try:
-        done = work()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ExplosionWarning)  # it is said on the way
+            done = work()
+    except ExplodedError as exploded:
+        print(f"instar: {exploded}", file=sys.stderr)
+        return EXPLODED
     except StoppedError as stopped:
         print(f"instar: {stopped}", file=sys.stderr)
         return STOPPED
@@ -164,11 +200,14 @@ _MOST = 20
 
 def _validate(options: Any) -> int:
     from instar.app.config import Trust, load
+    from instar.app.run.notes import notes_of
 
     loaded = load(options.config, options.changes, trust=Trust.UNTRIED)
     atoms = sum(len(one) for one in loaded.structures)
     print(f"{options.config} is right: {len(loaded.structures)} systems, {atoms} atoms.")
     _say_untried(loaded)
+    for note in notes_of(loaded):
+        print(note)
     return 0
 
 

@@ -13,6 +13,7 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 from instar.app.config.base import ConfigurationError, shown
 from instar.app.config.fields import instance_of
 from instar.app.config.registry import found
+from instar.core.utils.declaration import options_of
 
 __all__ = ["Entries", "nearest"]
 
@@ -47,6 +48,16 @@ class Entries:
             problems = [self._problem(problem, entries) for problem in error.errors()]
             lines = [f"{shown(place)}: {message}" for place, message in problems]
             raise ConfigurationError("\n".join(lines), problems) from None
+
+    def defaults(self, name: str) -> dict[str, Any]:
+        """What an entry of this type has where nothing was given, as it could have been given."""
+        known = found(self.group).get(name)
+        options = {} if known is None else options_of(self._class_of(name, known.target))
+        return {
+            key: one.default
+            for key, one in options.items()
+            if not one.is_required and one.default is not None
+        }
 
     def _made(self, name: str, target: Any) -> Any:
         return instance_of(self._class_of(name, target), name)

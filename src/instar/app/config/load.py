@@ -17,6 +17,7 @@ from pydantic import BaseModel, ValidationError
 from instar.app.ase.structures import StructureError, structures_of
 from instar.app.config.base import ConfigurationError, shown
 from instar.app.config.entries import nearest
+from instar.app.config.given import is_record, record_of
 from instar.app.config.observers import observations_of
 from instar.app.config.potentials import Recipe, Trust, recipe_of
 from instar.app.config.schema import Config, SystemConfig, config_model
@@ -58,13 +59,15 @@ def load(
     source: str | Path | Mapping[str, Any],
     changes: Sequence[str] = (),
     structures: Sequence[Atoms] | None = None,
+    potential: Potential | None = None,
     trust: Trust = Trust.REFUSED,
 ) -> Loaded:
     """A configuration from a file or a mapping, with changes such as ``run.steps=100``.
 
     A `ConfigurationError` lists all mistakes, each with file, line, and what to do. Files that it
-    names are looked for beside it. ``structures`` replace those that it describes. ``trust`` says
-    what becomes of potentials that may start programs or load code.
+    names are looked for beside it. ``structures`` replace those that it describes; ``potential`` is
+    the object that the configuration of a run has recorded (`instar.app.config.given`). ``trust``
+    says what becomes of potentials that may start programs or load code.
     """
     if isinstance(source, Mapping):
         name, text, folder = "configuration", Text(_of_mapping(source), {}), Path()
@@ -78,7 +81,7 @@ def load(
     text = _changed(text, changes)
     try:
         _check_text(text.data)
-        return _loaded(text.data, folder, structures, trust)
+        return _loaded(text.data, folder, structures, potential, trust)
     except _ProblemsError as found:
         ordered = sorted(found.problems, key=lambda problem: _line_of(text, problem[0]) or 0)
         lines = [_line(name, text, place, message) for place, message in ordered]
@@ -108,11 +111,17 @@ class _ProblemsError(Exception):
 
 
 def _loaded(
-    data: dict[str, Any], folder: Path, given: Sequence[Atoms] | None, trust: Trust
+    data: dict[str, Any],
+    folder: Path,
+    given: Sequence[Atoms] | None,
+    potential: Potential | None,
+    trust: Trust,
 ) -> Loaded:
     problems: list[Problem] = []
+    recipe = _recipe(data, potential, trust, problems)
+    if recipe is not None and recipe.given is not None:
+        data = {**data, "potential": record_of(recipe.given)}
     config = _validated(data, problems)
-    recipe = _recipe(data, trust, problems)
     observations = _observations(data, problems)
     _check_budget(data, problems)
     systems = tuple(expanded(_entries(data)))
@@ -122,6 +131,8 @@ def _loaded(
     ]
     if config is not None:
         _check_conditions(config, systems, problems)
+    if recipe is not None and recipe.is_recorded and given is None:
+        problems.append((("potential",), recipe.absence))
     if problems or config is None or recipe is None:
         _check_anyhow(recipe, problems)
         raise _ProblemsError(_once(problems))
@@ -130,9 +141,9 @@ def _loaded(
         raise _ProblemsError(
             [(("systems",), f"{len(systems)} systems, where the run has {len(made)}")]
         )
-    potential = _made(recipe, systems, made)
+    known = {} if recipe.is_recorded else {range(len(made)): _made(recipe, systems, made)}
     _check_observations(observations, structures_of(made), config.run.steps)
-    return Loaded(config, data, systems, made, recipe, observations, {range(len(made)): potential})
+    return Loaded(config, data, systems, made, recipe, observations, known)
 
 
 def _check_text(data: Any) -> None:
@@ -172,14 +183,30 @@ def _validated(data: dict[str, Any], problems: list[Problem]) -> Config | None:
         return None
 
 
-def _recipe(data: dict[str, Any], trust: Trust, problems: list[Problem]) -> Recipe | None:
-    if data.get("potential") is None:
-        return None  # reported as missing
+def _recipe(
+    data: dict[str, Any], given: Potential | None, trust: Trust, problems: list[Problem]
+) -> Recipe | None:
+    said = data.get("potential")
+    if said is None:
+        if "potential" in data:
+            problems.append((("potential",), "is missing"))
+        return None  # one that is not named at all is reported with all else
     try:
-        return recipe_of(data["potential"], tried=False, trust=trust)
+        if given is not None:
+            _check_given(said, given)
+            return recipe_of(given, tried=False)
+        return recipe_of(said, tried=False, trust=trust)
     except ConfigurationError as error:
         problems += error.problems or [(("potential",), str(error))]
         return None
+
+
+def _check_given(said: Any, given: Potential) -> None:
+    """Refuse an object that is not the one a configuration has recorded."""
+    if not is_record(said):
+        raise ConfigurationError("is in the configuration; no other one can be given")
+    if record_of(given) != said:
+        raise ConfigurationError(f"the run began with another potential, a {said['object']}")
 
 
 def _observations(data: dict[str, Any], problems: list[Problem]) -> tuple[Observation, ...]:

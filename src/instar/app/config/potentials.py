@@ -13,6 +13,7 @@ import numpy as np
 from instar.app.ase.structures import StructureError, structures_of
 from instar.app.config.base import ConfigurationError, shown
 from instar.app.config.entries import Entries
+from instar.app.config.given import is_record
 from instar.potentials import Potential, Sum
 from instar.potentials.entry import POTENTIALS, Entry, entry_class
 from instar.potentials.exclusions_entry import exclusions_of
@@ -44,6 +45,8 @@ class Recipe:
     given: Potential | None = None
     entries: tuple[Entry, ...] = ()
     trust: Trust = Trust.REFUSED
+    recorded: str = ""
+    """The class of an object that is known by its record alone."""
 
     @property
     def untried(self) -> list[str]:
@@ -51,6 +54,19 @@ class Recipe:
         if self.trust is not Trust.UNTRIED:
             return []
         return [entry.foreign for entry in self.entries if entry.foreign]
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether the object is missing: its results can be read, but not computed."""
+        return bool(self.recorded)
+
+    @property
+    def absence(self) -> str:
+        """What to do where it is missing."""
+        return (
+            f"was an object of Python, a {self.recorded}, which a file can't hold; go on from "
+            "Python: instar.resume(DIR, potential=…)"
+        )
 
     @property
     def charges(self) -> Mapping[str, float] | None:
@@ -89,6 +105,8 @@ class Recipe:
 
         Where something is missing to make it at all, there is no potential.
         """
+        if self.is_recorded:
+            raise ConfigurationError(f"potential: {self.absence}")
         if self.given is not None:
             return self.given, self.given.check(structures)
         problems = [p for entry in self.entries for p in entry.check(structures)]
@@ -135,6 +153,8 @@ def recipe_of(potential: Any, *, tried: bool = True, trust: Trust = Trust.REFUSE
     """
     if isinstance(potential, Potential):
         return Recipe(potential)
+    if is_record(potential):
+        return Recipe(recorded=potential["object"])
     if isinstance(potential, Mapping) and set(potential) == {"potential"}:
         potential = potential["potential"]
     entries = [potential] if isinstance(potential, Mapping) else potential

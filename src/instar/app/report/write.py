@@ -189,6 +189,11 @@ def _page(
     parts = [
         f"<h1>{title}</h1>",
         f'<p class="quiet">{_headline(loaded, about)}</p>',
+        *(
+            f"<p><strong>System {one['system']} exploded at step {one['step']}</strong> and was "
+            "frozen; its averages are those before.</p>"
+            for one in summary.get("exploded", ())
+        ),
     ]
     for section in sections:
         parts += [f"<h2>{section.heading}</h2>", _pictures(section.figures), section.html]

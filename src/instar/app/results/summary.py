@@ -22,7 +22,7 @@ def summarised(directory: RunDirectory, loaded: Loaded) -> dict[str, Any]:
 
     A system that was frozen has those of the rows before. What too few rows can't tell is None.
     ``shown`` names the columns that people look at first; ``observed`` are values that observers
-    have found.
+    have found; ``exploded`` are systems that were frozen, and the step of each.
     """
     trajectory = Trajectory(directory.trajectory)
     thermo, units = trajectory.thermo, trajectory.units
@@ -40,6 +40,10 @@ def summarised(directory: RunDirectory, loaded: Loaded) -> dict[str, Any]:
         "shown": [name for name, column in columns if column.shown == "value"],
         "systems": systems,
         "observed": _observed(directory, len(systems)),
+        "exploded": [
+            {"system": one["system"], "step": one["step"]}
+            for one in directory.read_json("exploded.json") or ()
+        ],
     }
 
 

@@ -16,6 +16,7 @@ from instar.app.run.rows import watched
 from instar.app.run.snapshot import sizes_of
 from instar.core.propagator import program
 from instar.dynamics import Observing
+from instar.dynamics.streams import key_of
 from instar.memory import MemoryPlanError, need_of
 from instar.storage import StorageError
 
@@ -55,7 +56,7 @@ class Job:
     @property
     def key(self) -> jax.Array:
         """What all random numbers come from."""
-        return jax.random.key(self.seed)
+        return key_of(self.seed)
 
     def phase_at(self, step: int) -> Phase:
         """The phase that the step with this number belongs to."""

@@ -1,12 +1,13 @@
 """`RunDirectory`: the one folder that a run lives in.
 
 config.yaml        the configuration, changes included
+resolved.yaml      the same with all defaults
 structures.npz     what the systems began with
-provenance.json    versions, platform, precision, seed
+provenance.json    versions, platform, precision, seed, the version of this layout
 plan.json          memory: what was expected
 trajectory.h5      frames and thermo (see `instar.storage.recording`)
 observed/          what observers have found, one file per batch
-checkpoints/       the last two
+checkpoints/       the last two, and the end of each batch
 log.txt            what happened, line by line
 summary.json       averages, once there are some
 report.html, …     pictures
@@ -19,7 +20,9 @@ import contextlib
 import fcntl
 import json
 import os
+import shutil
 import socket
+import uuid
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -28,14 +31,22 @@ import yaml
 
 from instar.app.ase.start_structures import packed, unpacked
 from instar.app.config import Loaded
+from instar.app.config.resolved import resolved
 from instar.memory import Plan
 from instar.storage import StorageError, write_atomically
 
-__all__ = ["RunDirectory", "RunDirectoryError"]
+__all__ = ["VERSION", "RunDirectory", "RunDirectoryError"]
 
 
 class RunDirectoryError(StorageError):
     """A folder that a run can't live in."""
+
+
+VERSION = 1
+"""Of the layout of a folder; folders from before it had a version are read as well."""
+
+_STAGE = ".new"
+"""What a folder is made in, before it has its name; one that is left over holds nothing."""
 
 
 class RunDirectory:
@@ -44,6 +55,7 @@ class RunDirectory:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.config = path / "config.yaml"
+        self.resolved = path / "resolved.yaml"
         self.trajectory = path / "trajectory.h5"
         self.observed = path / "observed"
         self.checkpoints = path / "checkpoints"
@@ -56,23 +68,43 @@ class RunDirectory:
     def create(path: Path, loaded: Loaded, about: Mapping[str, Any]) -> RunDirectory:
         """A new folder for a run; one that holds anything already is refused.
 
-        ``about`` are small files by name. The configuration comes last: with it the run has begun.
+        ``about`` are small files by name. It is made beside its place, or in a corner of a folder
+        that is there, and moved when it is whole: a run has begun, or there is nothing.
         """
         directory = RunDirectory(path)
         directory.check_free()
+        unique = f".{path.resolve().name}{_STAGE}-{uuid.uuid4().hex[:8]}"
+        stage = path / _STAGE if path.is_dir() else path.resolve().with_name(unique)
         try:
-            path.mkdir(parents=True, exist_ok=True)
-            directory.checkpoints.mkdir()
-            write_atomically(directory._structures, packed(loaded.structures))
-            for name, content in about.items():
-                directory.write_json(name, content)
-            text = yaml.safe_dump(loaded.data, sort_keys=False, allow_unicode=True)
-            write_atomically(directory.config, text.encode())
+            with _removed_on_failure(stage):
+                stage.mkdir(parents=True)
+                RunDirectory(stage)._fill(loaded, about)
+                _move(stage, path)
         except OSError as error:
             raise RunDirectoryError(
                 f"The folder {path} can't be written: {error.strerror}."
             ) from error
         return directory
+
+    def _fill(self, loaded: Loaded, about: Mapping[str, Any]) -> None:
+        self.checkpoints.mkdir()
+        write_atomically(self._structures, packed(loaded.structures))
+        for name, content in about.items():
+            self.write_json(name, content)
+        self.write_config(loaded)
+
+    def write_config(self, loaded: Loaded) -> None:
+        """The configuration as it was given, and with all defaults."""
+        for path, data in ((self.resolved, resolved(loaded)), (self.config, loaded.data)):
+            text = yaml.safe_dump(data, sort_keys=False, allow_unicode=True)
+            write_atomically(path, text.encode())
+
+    def discard(self) -> None:
+        """Remove all of a run that has not made a step."""
+        for inside in self.path.iterdir():
+            shutil.rmtree(inside) if inside.is_dir() else inside.unlink()
+        with contextlib.suppress(OSError):  # where somebody is
+            self.path.rmdir()
 
     def check_free(self) -> None:
         """Refuse a folder that holds anything already."""
@@ -81,10 +113,19 @@ class RunDirectory:
                 f"There is a run in {self.path} already.\n"
                 f"Go on with it: instar resume {self.path}\nOr choose another folder: --out DIR"
             )
-        if self.path.exists() and not (self.path.is_dir() and not any(self.path.iterdir())):
+        if not self._is_free():
             raise RunDirectoryError(
                 f"{self.path} is there already, and is no run.\nChoose another folder: --out DIR"
             )
+
+    def _is_free(self) -> bool:
+        if not self.path.exists():
+            return True
+        if not self.path.is_dir():
+            return False
+        if {inside.name for inside in self.path.iterdir()} == {_STAGE}:
+            shutil.rmtree(self.path / _STAGE)  # a run that was killed before it had begun
+        return not any(self.path.iterdir())
 
     @staticmethod
     def open(path: Path) -> RunDirectory:
@@ -92,6 +133,12 @@ class RunDirectory:
         directory = RunDirectory(path)
         if not directory.config.is_file():
             raise RunDirectoryError(f"There is no run in {path}: it has no config.yaml.")
+        version = (directory.read_json("provenance.json") or {}).get("folder", VERSION)
+        if version != VERSION:
+            raise RunDirectoryError(
+                f"{path} is the folder of a run of version {version}; this instar reads version "
+                f"{VERSION}."
+            )
         return directory
 
     def structures(self) -> tuple[Any, ...]:
@@ -137,3 +184,22 @@ class RunDirectory:
             return json.loads(path.read_text()) if path.is_file() else None
         except ValueError as error:
             raise RunDirectoryError(f"{path} is damaged: {error}.") from error
+
+
+@contextlib.contextmanager
+def _removed_on_failure(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+def _move(stage: Path, place: Path) -> None:
+    """To its place as one; into a folder that is there file by file, the configuration last."""
+    if stage.parent != place:
+        stage.rename(place)
+        return
+    for inside in sorted(stage.iterdir(), key=lambda path: path.name == "config.yaml"):
+        inside.rename(place / inside.name)
+    stage.rmdir()

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import hashlib
-import json
 import signal
 import threading
 import time
@@ -16,6 +14,7 @@ import jax
 import numpy as np
 
 from instar.app.config import Loaded
+from instar.app.run.agreement import check_agreement, marks_of
 from instar.app.run.build import Job, OutgrownError, built, bytes_of, need_of_chunk
 from instar.app.run.columns import appending, recording_of
 from instar.app.run.directory import RunDirectory, RunDirectoryError
@@ -24,14 +23,19 @@ from instar.app.run.planning import cut, systems_of
 from instar.app.run.progress import Progress
 from instar.app.run.rows import fetched, findings
 from instar.app.run.snapshot import arrays_of, restored, sizes_of
+from instar.app.run.standing import End, Standing
 from instar.core.propagator import Repair, advance
 from instar.dynamics import explosions
-from instar.memory import HighWater, Plan, show
+from instar.memory import HighWater, MemoryPlanError, Plan, show
 from instar.storage import (
     Background,
     Checkpoint,
     Recording,
+    RecordingError,
+    checkpoint_path,
     newest_checkpoint,
+    read_checkpoint,
+    recorded_segments,
     write_checkpoint,
 )
 
@@ -82,17 +86,32 @@ class RunLoop:
         self.job: Job | None = None
         self.state: Any = None
         self.checkpoints, self.chunk = 0, 1
-        self.exploded: set[int] = set()
+        self.standing, self.marks = Standing(), marks_of(loaded)
         self.prepared: set[str] = set()
         self.growth: list[str] = []
-        self.stop = threading.Event()
+        self.stop, self.has_begun = threading.Event(), False
 
     # Where the run is ------------------------------------------------------------------------
 
     @property
     def made(self) -> int:
         """Steps of all batches that are made."""
-        return self.batch * self.last + (0 if self.state is None else int(self.state.step))
+        return sum(self._reached(batch) for batch in range(len(self.plan.batches)))
+
+    def _reached(self, batch: int) -> int:
+        if batch == self.batch and self.state is not None:
+            return int(self.state.step)
+        return self.standing.reached(systems_of(self.plan, batch))
+
+    @property
+    def left(self) -> list[int]:
+        """Batches that have steps to make: not those whose systems have all exploded."""
+        return [
+            batch
+            for batch in range(len(self.plan.batches))
+            if self._reached(batch) < self.last
+            and not self.standing.is_lost(systems_of(self.plan, batch))
+        ]
 
     @property
     def last(self) -> int:
@@ -107,30 +126,59 @@ class RunLoop:
     def take_up(self) -> None:
         """Go on from the newest checkpoint that is whole; from the beginning if there is none."""
         if not any(self.directory.checkpoints.glob("*.checkpoint")):
-            self.say("There is no checkpoint yet: the run begins anew.")
+            self._begin_anew()
             return
         found, problems = newest_checkpoint(self.directory.checkpoints)
         for problem in problems:
             self.say(f"{problem} The one before is taken.")
         meta = found.meta
-        if meta["configuration"] != _digest(self.loaded):
-            raise RunDirectoryError(
-                f"The checkpoints in {self.directory.path} are those of another configuration."
-            )
+        check_agreement(self.directory.path, meta["configuration"], self.marks)
         starts = [systems_of(self.plan, number).start for number in range(len(self.plan.batches))]
         if meta["systems"][0] not in starts:
             raise RunDirectoryError(
                 f"The checkpoints in {self.directory.path} do not belong to its plan.json."
             )
+        self.standing = Standing.from_json(meta)
+        self._check_length(max(meta["step"], *(end.step for end in self.standing.ends.values()), 0))
         self.batch, self.checkpoints = starts.index(meta["systems"][0]), meta["number"]
         self.segments_before = self.segments = meta["segments_before"]
         if range(*meta["systems"]) == systems_of(self.plan, self.batch):
             self.segments = meta["segments"]
-            if meta["step"] == self.last:
-                self.batch, self.segments_before = self.batch + 1, self.segments
-            else:
+            if meta["step"] < self.last and self.batch in self.left:
                 self._restore(found)
         self.say(f"Going on from step {self.made} of {self.total}.")
+
+    def _begin_anew(self) -> None:
+        """From the first step, if nothing gets lost by that: no checkpoint was made so far."""
+        recorded = recorded_segments(self.directory.trajectory)
+        if recorded > 1 or (recorded and not self.directory.checkpoints.is_dir()):
+            raise RunDirectoryError(
+                f"The checkpoints of the run in {self.directory.path} are gone, and what it has "
+                "recorded would be lost if it began again.\n"
+                f"Put {self.directory.checkpoints} back, or remove {self.directory.trajectory} to "
+                "compute all of it again from the first step."
+            )
+        self.directory.checkpoints.mkdir(exist_ok=True)
+        self.say("There is no checkpoint yet: the run begins again from its first step.")
+
+    def _check_length(self, reached: int) -> None:
+        run = self.loaded.config.run
+        if reached > self.last:
+            raise RunDirectoryError(
+                f"The run in {self.directory.path} has made {reached - run.equilibration} steps of "
+                f"production already; it can't be shortened to {run.steps}."
+            )
+
+    def _begin(self, batch: int) -> None:
+        """A batch: from where it had ended, or at its first step."""
+        self.batch = batch
+        end = self.standing.ends.get(systems_of(self.plan, batch).start)
+        if end is None:
+            self.segments_before = self.segments
+            self._begin_batch(self.limit)
+        else:
+            path = checkpoint_path(self.directory.checkpoints, end.checkpoint)
+            self._restore(read_checkpoint(path))
 
     def _restore(self, found: Checkpoint) -> None:
         """The state of a checkpoint; what has come so far is not stopped by its memory."""
@@ -152,7 +200,7 @@ class RunLoop:
             with self.memory.high_water.apart():
                 job = built(self.loaded, systems, limit)
         self.job, self.state = dataclasses.replace(job, state=None), job.state
-        self.chunk, self.exploded, self.prepared = 1, set(), {job.phase_at(0).name}
+        self.chunk, self.prepared = 1, {job.phase_at(0).name}
         self.memory.state = bytes_of(job.state) if jax.default_backend() == "cpu" else 0
         if limit is not None:
             self._check_need(job.need)
@@ -165,20 +213,37 @@ class RunLoop:
     def go(self) -> None:
         """To the last step of the last batch, or until it is told to stop."""
         begin, first = time.monotonic(), self.made
-        with Background() as background, _signals(self.stop):
-            while self.batch < len(self.plan.batches) and not self.stop.is_set():
+        with self._told_if_full(), Background() as background, _signals(self.stop):
+            while self.left and not self.stop.is_set():
                 try:
                     if self.state is None:
-                        self._begin_batch(self.limit)
+                        self._begin(self.left[0])
                     self._run_batch(background)
                 except OutgrownError as outgrown:
                     self._cut(outgrown.need)
         self._note_timing(first, time.monotonic() - begin)
-        if self.made < self.total:
+        if self.left:
             raise StoppedError(
                 f"Stopped at step {self.made} of {self.total}.\n"
                 f"Go on with: instar resume {self.directory.path}"
             )
+
+    @contextlib.contextmanager
+    def _told_if_full(self) -> Iterator[None]:
+        """A disk that can't be written to ends a run in a sentence, and what to do about it."""
+        try:
+            yield
+        except (RecordingError, OSError) as error:
+            if not self.has_begun:
+                raise
+            reason = str(error)
+            if isinstance(error, OSError):
+                reason = f"{error.filename or 'A file'} can't be written: {error.strerror}."
+            raise RunDirectoryError(
+                f"{reason}\n"
+                "All that was recorded up to the last checkpoint is kept. Go on, once there is "
+                f"room, with: instar resume {self.directory.path}"
+            ) from error
 
     def _run_batch(self, background: Background) -> None:
         assert self.job is not None
@@ -191,9 +256,16 @@ class RunLoop:
             background.wait()
             recording.abandon()
             raise
-        if int(self.state.step) == self.last:
-            self.batch, self.segments_before = self.batch + 1, self.segments
+        except RecordingError:  # the background does nothing any more
+            recording.abandon()
+            raise
+        if self._is_over:
             self._let_go()
+
+    @property
+    def _is_over(self) -> bool:
+        """Whether the batch has made all of its steps, or none of its systems can make another."""
+        return self.batch not in self.left
 
     def _let_go(self) -> None:
         """Of the state, which was not counted when it was made."""
@@ -203,7 +275,7 @@ class RunLoop:
     def _record_batch(self, job: Job, recording: Recording, background: Background) -> None:
         pause = self.loaded.config.output.checkpoint_every
         due = time.monotonic() + pause
-        while int(self.state.step) < self.last and not self.stop.is_set():
+        while not (self._is_over or self.stop.is_set()):
             thermo, frames = self._advance_a_chunk(job)
             background.do(appending(recording, thermo, frames, self.loaded.config.method))
             if time.monotonic() >= due:
@@ -227,10 +299,11 @@ class RunLoop:
 
         state = advance(phase.step, job.key, self.state, count, start=step, on_repair=repaired)
         self.state, thermo, frames = fetched(job.kind, state)
+        self.has_begun = True
         self.memory.high_water.give_back_beyond(self.memory.planned - self.memory.state)
         took = time.monotonic() - begin
         self.chunk = int(np.clip(count * _CHUNK_SECONDS / max(took, 1e-3), 1, 4 * self.chunk))
-        self._look_for_explosions(job.systems.start)
+        self._look_for_explosions(job.systems)
         self.progress.update(
             self.made, self.total, self._named(phase.name), thermo, self._memory_line()
         )
@@ -258,6 +331,12 @@ class RunLoop:
 
     def _cut(self, need: int) -> None:
         """Begin the batch anew as two: together they no longer fit."""
+        if systems_of(self.plan, self.batch).start in self.standing.ends:
+            raise MemoryPlanError(
+                f"Batch {self.batch + 1} would need {show(need)} of {show(self.limit)}; it has "
+                "ended once, and a batch that is extended is not cut.\nGive the run a larger "
+                f"memory.budget in {self.directory.config}, and resume it."
+            )
         self.plan = cut(self.loaded, self.plan, self.batch, need)
         self.directory.write_json("plan.json", self.plan.to_json())
         remove_findings(self.directory.observed, systems_of(self.plan, self.batch).start)
@@ -289,13 +368,16 @@ class RunLoop:
         known = self.directory.read_json("timing.json") or []
         self.directory.write_json("timing.json", [*known, session])
 
-    def _look_for_explosions(self, first: int) -> None:
-        if int(np.sum(self.state.systems.data.frozen)) > len(self.exploded):
-            found = explosions(self.state)
-            for explosion in found:
-                if explosion.system not in self.exploded:
-                    self.say(str(explosion._replace(system=first + explosion.system)))
-            self.exploded = {explosion.system for explosion in found}
+    def _look_for_explosions(self, systems: range) -> None:
+        known = sum(number in self.standing.exploded for number in systems)
+        if int(np.sum(self.state.systems.data.frozen)) > known:
+            for explosion in self.standing.note(explosions(self.state), systems.start):
+                self.say(str(explosion))
+            self._note_explosions()
+
+    def _note_explosions(self) -> None:
+        told = [one._asdict() for one in sorted(self.standing.exploded.values())]
+        self.directory.write_json("exploded.json", told)
 
     def _checkpoint(self, background: Background, recording: Recording) -> None:
         """All that was noted so far is on disk, then the state that comes after it."""
@@ -303,27 +385,31 @@ class RunLoop:
         background.do(recording.commit)
         background.wait()
         self.checkpoints, self.segments = self.checkpoints + 1, recording.segments
-        systems = self.job.systems
-        meta = {
-            "configuration": _digest(self.loaded),
+        systems, needed = self.job.systems, self.standing.checkpoints
+        if self._is_over:
+            self.standing.ends[systems.start] = End(int(self.state.step), self.checkpoints)
+        try:
+            write_findings(self.directory.observed, systems, findings(self.loaded, self.state))
+        finally:  # whatever an observer does, the state is kept
+            write_checkpoint(
+                self.directory.checkpoints,
+                self.checkpoints,
+                arrays_of(self.state),
+                self._meta(systems),
+                needed | self.standing.checkpoints,
+            )
+
+    def _meta(self, systems: range) -> dict[str, Any]:
+        return {
+            "configuration": self.marks,
             "number": self.checkpoints,
             "systems": [systems.start, systems.stop],
             "sizes": sizes_of(self.state),
             "segments": self.segments,
             "segments_before": self.segments_before,
             "step": int(self.state.step),
+            **self.standing.to_json(),
         }
-        try:
-            write_findings(self.directory.observed, systems, findings(self.loaded, self.state))
-        finally:  # whatever an observer does, the state is kept
-            arrays = arrays_of(self.state)
-            write_checkpoint(self.directory.checkpoints, self.checkpoints, arrays, meta)
-
-
-def _digest(loaded: Loaded) -> str:
-    """What a checkpoint must have been made for."""
-    text = json.dumps({**loaded.data, "output": None, "memory": None}, sort_keys=True, default=str)
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 @contextlib.contextmanager

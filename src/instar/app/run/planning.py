@@ -7,6 +7,8 @@ after the other, each from its first step to its last.
 from __future__ import annotations
 
 import math
+import shutil
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +16,7 @@ import numpy as np
 from instar.app.ase.structures import cut_by_atoms
 from instar.app.config import Loaded
 from instar.app.run.build import FIXED, Job, OutgrownError, built
+from instar.app.run.directory import RunDirectoryError
 from instar.app.run.kinds import kind_of
 from instar.memory import (
     HEADROOM,
@@ -29,7 +32,7 @@ from instar.memory import (
 )
 from instar.observables import Quantity
 
-__all__ = ["Disk", "cut", "disk_of", "planned", "systems_of"]
+__all__ = ["Disk", "check_room", "cut", "disk_of", "planned", "systems_of"]
 
 
 def planned(loaded: Loaded, high_water: HighWater) -> tuple[Plan, Job]:
@@ -123,6 +126,11 @@ class Disk(NamedTuple):
     trajectory: int
     thermo: int
 
+    @property
+    def bytes(self) -> int:
+        """All of it."""
+        return self.trajectory + self.thermo
+
     def __str__(self) -> str:
         return f"{self.frames} frames: {show(self.trajectory)}; thermo: {show(self.thermo)}"
 
@@ -138,6 +146,18 @@ def disk_of(loaded: Loaded) -> Disk:
     frame = sum(_bytes(one, systems, atoms) for one in kind.frame_columns.values())
     row = 16 + sum(_bytes(one, systems, atoms) for one in kind.THERMO.values())
     return Disk(frames, frames * frame, rows * row)
+
+
+def check_room(loaded: Loaded, place: Path, part: float = 1.0) -> None:
+    """Refuse to begin where the disk is short of the ``part`` of a run that is still to be made."""
+    there = next(folder for folder in (place, *place.resolve().parents) if folder.is_dir())
+    free, need = shutil.disk_usage(there).free, int(part * disk_of(loaded).bytes)
+    if need > free:
+        raise RunDirectoryError(
+            f"The run would write about {show(need)} to {place}, where {show(free)} are free.\n"
+            "Make room, choose another folder, or record less often: output.trajectory_every, "
+            "output.thermo_every."
+        )
 
 
 def _bytes(column: Quantity, systems: int, atoms: int) -> int:

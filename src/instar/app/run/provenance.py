@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import os
 import platform
 import sys
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import jax
 
 from instar.app.config import Loaded
+from instar.app.run.directory import VERSION
 
 __all__ = ["provenance"]
 
@@ -20,13 +22,20 @@ def provenance(loaded: Loaded) -> dict[str, Any]:
     """Versions, seed, precision, platform and devices."""
     devices = jax.local_devices()
     return {
+        "folder": VERSION,
         "versions": {name: importlib.metadata.version(name) for name in _PACKAGES},
         "python": platform.python_version(),
         "platform": platform.platform(),
         "devices": [f"{device.platform}:{device.device_kind}" for device in devices],
+        "threads": _threads(),
         "precision": loaded.config.precision,
         "seed": loaded.config.seed,
         "systems": len(loaded.structures),
         "atoms": sum(len(atoms) for atoms in loaded.structures),
         "command": sys.argv,
     }
+
+
+def _threads() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

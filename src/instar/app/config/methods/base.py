@@ -23,6 +23,11 @@ class Method(Strict):
         """What it is, in a word or two."""
         return self.type
 
+    @property
+    def defaults(self) -> dict[str, Any]:
+        """Defaults that depend on what was chosen, as they could have been given."""
+        return {}
+
     def lacking(self, temperature: float | None, pressure: float | None) -> Iterator[str]:
         """What a system with this temperature (K) and pressure lacks, or has too much."""
         yield from ()

@@ -53,7 +53,8 @@ class MdMethod(Method):
     def _fits_together(self) -> MdMethod:
         wrong = sorted(self.model_fields_set - _KEYS - self._used)
         if wrong:
-            raise ValueError(f"{', '.join(wrong)} has no meaning for {self._name}")
+            have = "has" if len(wrong) == 1 else "have"
+            raise ValueError(f"{', '.join(wrong)} {have} no meaning for {self._name}")
         for ensemble, role in (("nvt", THERMOSTAT), ("npt", BAROSTAT)):
             if self.ensemble == ensemble and self.chosen is None:
                 key = role.removeprefix("md.")
@@ -85,6 +86,12 @@ class MdMethod(Method):
         given = {name: getattr(self, name) for name in self.chosen.options}
         missing = {name for name, value in given.items() if value is None}
         return given | defaults_of(self.chosen, missing)
+
+    @property
+    def defaults(self) -> dict[str, Any]:
+        """Those of the thermostat or barostat."""
+        options = {} if self.chosen is None else self.chosen.options
+        return {name: one.default for name, one in options.items() if not one.is_required}
 
     def lacking(self, temperature: float | None, pressure: float | None) -> Iterator[str]:
         """What a system with this temperature (K) and pressure lacks, or has too much."""
@@ -122,8 +129,8 @@ class MdMethod(Method):
 
     @property
     def _name(self) -> str:
-        parts = (self.ensemble, self.thermostat, self.barostat)
-        return " with ".join(part for part in parts if part)
+        keeper = {"nvt": self.thermostat, "npt": self.barostat}.get(self.ensemble)
+        return self.ensemble if keeper is None else f"{self.ensemble} with {keeper}"
 
     @property
     def _used(self) -> set[str]:

@@ -1,0 +1,54 @@
+"""A configuration with all defaults written out, in units that it can be given in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import BaseModel
+
+from instar.app.config.entries import Entries
+from instar.app.config.given import is_record
+from instar.app.config.load import Loaded
+from instar.app.config.methods import Method
+from instar.app.config.observers import OBSERVER_ENTRIES
+from instar.app.config.potentials import POTENTIAL_ENTRIES
+
+__all__ = ["resolved"]
+
+
+def resolved(loaded: Loaded) -> dict[str, Any]:
+    """What was given, and beside it every default that was taken; it is the same configuration."""
+    data = loaded.data
+    found = _filled(loaded.config, data)
+    for key, entries in (("potential", POTENTIAL_ENTRIES), ("observe", OBSERVER_ENTRIES)):
+        if data.get(key) is not None and not is_record(data[key]):
+            found[key] = _entries(data[key], entries)
+    return found
+
+
+def _filled(model: BaseModel, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The entries of a model: as they were given, else their defaults, if they have one."""
+    found: dict[str, Any] = {}
+    for name in type(model).model_fields:
+        value, said = getattr(model, name), given.get(name)
+        if isinstance(value, BaseModel):
+            found[name] = _filled(value, said or {})
+        elif isinstance(value, list) and value and isinstance(value[0], BaseModel):
+            found[name] = [_filled(*one) for one in zip(value, said or (), strict=True)]
+        elif said is not None or value is not None:
+            found[name] = _plain(value if said is None else said)
+    return {**_plain(model.defaults), **found} if isinstance(model, Method) else found
+
+
+def _entries(given: Any, known: Entries) -> list[dict[str, Any]]:
+    """A list of entries, each with the defaults of its type."""
+    listed = [given] if isinstance(given, Mapping) else given
+    return [{**_plain(known.defaults(entry["type"])), **entry} for entry in listed]
+
+
+def _plain(value: Any) -> Any:
+    """As YAML has it."""
+    if isinstance(value, Mapping):
+        return {key: _plain(entry) for key, entry in value.items()}
+    return [_plain(entry) for entry in value] if isinstance(value, list | tuple) else value

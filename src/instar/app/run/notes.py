@@ -1,0 +1,50 @@
+"""What is worth a word before a run begins, though it is no mistake."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from instar.app.config import Loaded
+
+__all__ = ["notes_of"]
+
+
+def notes_of(loaded: Loaded) -> list[str]:
+    """Sentences about what a run will not record, and about systems that can't do what is asked."""
+    return [*_of_output(loaded), *_of_systems(loaded)]
+
+
+def _of_output(loaded: Loaded) -> Iterator[str]:
+    run, output = loaded.config.run, loaded.config.output
+    if output.trajectory_every == 0:
+        yield "No frames are recorded: output.trajectory_every is 0."
+    elif output.trajectory_every > run.steps:
+        yield (
+            f"No frames are recorded: output.trajectory_every is {output.trajectory_every}, and "
+            f"the run has {run.steps} steps."
+        )
+    if output.thermo_every > run.steps:
+        yield (
+            f"There are no averages of the production: output.thermo_every is "
+            f"{output.thermo_every}, and the run has {run.steps} steps."
+        )
+
+
+def _of_systems(loaded: Loaded) -> Iterator[str]:
+    systems = len(loaded.systems)
+    constant_energy = loaded.config.method.label == "nve"
+    driven = systems > 0 and loaded.potential_of(range(systems)).moves_centre
+    pairs = zip(loaded.structures, loaded.systems, strict=True)
+    for number, (atoms, wanted) in enumerate(pairs):
+        if constant_energy and not wanted.temperature and not np.any(atoms.get_momenta()):
+            yield (
+                f"System {number} begins at rest: it has neither velocities nor a temperature to "
+                "draw them for."
+            )
+        if len(atoms) == 1 and wanted.temperature and not (driven or atoms.constraints):
+            yield (
+                f"System {number} is a single atom, held at rest as all centres of mass are: it "
+                "has no temperature."
+            )
