@@ -60,7 +60,7 @@ def resume(out: str | Path, *, progress: Progress | None = None, report: bool = 
     """Go on with a run from its last checkpoint, to the number of steps that was asked for."""
     directory = RunDirectory.open(Path(out))
     with directory.locked():
-        loaded = load(directory.config, structures=directory.structures())
+        loaded = load(directory.config, start=directory.start())
         with (
             jax.enable_x64(loaded.config.precision == "float64"),
             _told(directory, loaded, progress) as (say, shown),
@@ -74,7 +74,7 @@ def resume(out: str | Path, *, progress: Progress | None = None, report: bool = 
 
 
 def _headline(loaded: Loaded, plan: Plan) -> str:
-    atoms = sum(map(len, loaded.structures))
+    atoms = int(loaded.counts.sum())
     batches = "1 batch" if len(plan.batches) == 1 else f"{len(plan.batches)} batches"
     return (
         f"{len(loaded.structures)} systems, {atoms} atoms in {batches}; planned memory "

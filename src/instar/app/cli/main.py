@@ -142,7 +142,7 @@ def _shown(work: Callable[[], Any]) -> int:
         found |= {name: values[number] for name, values in summary["observed"].items()}
         known = {name: one for name, one in found.items() if one["mean"] is not None}
         parts = (f"{n} {with_error(one)} {one['unit']}".strip() for n, one in known.items())
-        print(f"system {number}: {', '.join(parts)}")
+        print(f"{system['name']}: {', '.join(parts)}")
     if len(systems) > _MOST:
         print(f"and {len(systems) - _MOST} more")
     print(f"Results are in {done.path}; look at {done.directory.report}.")
@@ -157,7 +157,7 @@ def _validate(options: Any) -> int:
     from instar.app.config import load
 
     loaded = load(options.config, options.changes)
-    atoms = sum(len(one) for one in loaded.structures)
+    atoms = int(loaded.counts.sum())
     print(f"{options.config} is right: {len(loaded.structures)} systems, {atoms} atoms.")
     return 0
 
@@ -172,7 +172,7 @@ def _plan(options: Any) -> int:
     loaded = load(options.config, options.changes)
     with jax.enable_x64(loaded.config.precision == "float64"):
         plan, _ = planned(loaded, HighWater())
-    run, atoms = loaded.config.run, sum(map(len, loaded.structures))
+    run, atoms = loaded.config.run, int(loaded.counts.sum())
     steps = f"{run.equilibration} steps to equilibrate and {run.steps} more"
     print(f"{options.config}: {len(loaded.structures)} systems, {atoms} atoms, {steps}")
     print(f"{plan}\n{'disk':16}{disk_of(loaded)}")
@@ -185,7 +185,7 @@ def _report(options: Any) -> int:
     from instar.app.run.directory import RunDirectory
 
     directory = RunDirectory.open(options.directory)
-    loaded = load(directory.config, structures=directory.structures())
+    loaded = load(directory.config, start=directory.start())
     print(write_report(directory, loaded))
     return 0
 

@@ -45,7 +45,13 @@ class Recipe:
         except ValueError as error:
             raise ConfigurationError(str(error)) from error
 
-    def among(self, structures: range) -> Recipe:
+    @property
+    def named(self) -> set[int]:
+        """Structures that entries name by their number."""
+        placed = [entry for entry in self.entries if isinstance(entry, PlacedEntry)]
+        return {number for entry in placed for number in entry.structures or ()}
+
+    def among(self, structures: Sequence[int]) -> Recipe:
         """The potential of some of the structures, which are counted from 0 again.
 
         Numbers of structures that there are not would be lost: see `check_numbers`.

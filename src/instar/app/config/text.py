@@ -14,7 +14,10 @@ __all__ = ["Place", "Text", "read_yaml"]
 Place = tuple[str | int, ...]
 
 _MOST = 100_000
-"""Entries in a file, aliases written out: more is no configuration, but an attack or a mistake."""
+"""Entries in a file, aliases written out; more if the file itself has as many characters.
+
+Else it is no configuration, but an attack or a mistake.
+"""
 
 
 _TAGS = {
@@ -44,7 +47,7 @@ def read_yaml(path: Path) -> Text:
         node = loader.get_single_node()
         if node is None:
             raise ConfigurationError(f"{path} is empty.\nStart from: instar new NAME")
-        reader = _Reader(path, loader)
+        reader = _Reader(path, loader, max(_MOST, len(content)))
         return Text(reader.read(node, ()), reader.lines)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
@@ -59,8 +62,8 @@ def read_yaml(path: Path) -> Text:
 class _Reader:
     """Walks a tree of nodes once, and notes where everything is."""
 
-    def __init__(self, path: Path, loader: yaml.SafeLoader) -> None:
-        self.path, self.loader, self.count = path, loader, 0
+    def __init__(self, path: Path, loader: yaml.SafeLoader, most: int) -> None:
+        self.path, self.loader, self.most, self.count = path, loader, most, 0
         self.lines: dict[Place, int] = {}
         self.above: list[Any] = []
 
@@ -68,9 +71,9 @@ class _Reader:
         self.count += 1
         line = node.start_mark.line + 1
         self.lines.setdefault(place, line)
-        if self.count > _MOST:
+        if self.count > self.most:
             raise ConfigurationError(
-                f"{self.path}: more than {_MOST} entries, aliases written out; this is refused."
+                f"{self.path}: more than {self.most} entries, aliases written out; this is refused."
             )
         if any(node is other for other in self.above):
             raise ConfigurationError(f"{self.path}:{line}: an alias that holds itself.")
@@ -89,6 +92,8 @@ class _Reader:
             return [self.read(item, (*place, n)) for n, item in enumerate(node.value)]
         if node.tag.endswith(":timestamp"):
             return str(node.value)
+        if node.tag.endswith((":int", ":float")) and ":" in node.value:
+            return str(node.value)  # 1:30:10 would be a number to the base of 60
         return self.loader.construct_object(node)
 
     def _mapping(self, node: Any, place: Place) -> dict[str, Any]:

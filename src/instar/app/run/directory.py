@@ -1,7 +1,8 @@
 """`RunDirectory`: the one folder that a run lives in.
 
 config.yaml        the configuration, changes included
-structures.npz     what the systems began with
+structures.npz     what the systems began with, and their names
+inputs/            structures and topologies that the configuration names, if they were given to it
 provenance.json    versions, platform, precision, seed
 plan.json          memory: what was expected
 trajectory.h5      frames and thermo (see `instar.storage.recording`)
@@ -28,6 +29,8 @@ import yaml
 
 from instar.app.ase.start_structures import packed, unpacked
 from instar.app.config import Loaded
+from instar.app.config.systems import Beginning
+from instar.app.run.inputs import write_input
 from instar.memory import Plan
 from instar.storage import StorageError, write_atomically
 
@@ -63,7 +66,10 @@ class RunDirectory:
         try:
             path.mkdir(parents=True, exist_ok=True)
             directory.checkpoints.mkdir()
-            write_atomically(directory._structures, packed(loaded.structures))
+            start = packed(loaded.systems, loaded.structures)
+            write_atomically(directory._structures, start)
+            for name, given in loaded.inputs.items():
+                write_input(path / name, given)
             for name, content in about.items():
                 directory.write_json(name, content)
             text = yaml.safe_dump(loaded.data, sort_keys=False, allow_unicode=True)
@@ -94,11 +100,15 @@ class RunDirectory:
             raise RunDirectoryError(f"There is no run in {path}: it has no config.yaml.")
         return directory
 
-    def structures(self) -> tuple[Any, ...]:
+    def start(self) -> Beginning:
         """What the systems began with, to the bit."""
         try:
             return unpacked(self._structures)
-        except (OSError, ValueError, KeyError) as error:
+        except KeyError as error:
+            raise RunDirectoryError(
+                f"{self._structures} has no {error}: another version of instar wrote it."
+            ) from error
+        except (OSError, ValueError) as error:
             raise RunDirectoryError(f"{self._structures} can't be read: {error}.") from error
 
     def plan(self) -> Plan:

@@ -294,7 +294,9 @@ class RunLoop:
             found = explosions(self.state)
             for explosion in found:
                 if explosion.system not in self.exploded:
-                    self.say(str(explosion._replace(system=first + explosion.system)))
+                    number = first + explosion.system
+                    name = self.loaded.names[number] if self.loaded.systems[number].name else ""
+                    self.say(str(explosion._replace(system=number, name=name)))
             self.exploded = {explosion.system for explosion in found}
 
     def _checkpoint(self, background: Background, recording: Recording) -> None:
