@@ -302,7 +302,7 @@ TURN = {"atoms": [0, 1, 2, 3], "k": 1.0, "n": 1, "phi0": 0.0}
 MISTAKES = [
     ("harmonic_bond", BOND | {"k": "1 eV"}, ".k: '1 eV' has the wrong unit: a stiffness, such as "
      "eV/angstrom^2 is needed."),
-    ("harmonic_bond", BOND | {"k": -1}, ".k: Input should be greater than or equal to 0"),
+    ("harmonic_bond", BOND | {"k": -1}, ".k: -1 is out of range: must be at least 0"),
     ("harmonic_bond", BOND | {"r00": 1}, ".r00: unknown key; did you mean 'r0'?"),
     ("harmonic_bond", BOND | {"atoms": [0]}, ".atoms: 2 atoms are needed, such as [0, 1]"),
     ("harmonic_bond", BOND | {"atoms": [1, 1]}, ".atoms: an atom is named twice: [1, 1]"),

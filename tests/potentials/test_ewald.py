@@ -396,7 +396,7 @@ def failed_checks(potential, atoms):
     ("settings", "message"),
     [
         ({"alpha": 0.3}, "alpha, real_cutoff and k_max are given together, or none of them"),
-        ({"accuracy": -1}, "potential[0].accuracy: Input should be greater than 0"),
+        ({"accuracy": -1}, "potential[0].accuracy: -1 is out of range: must be above 0"),
         (
             {"accuracy": "1e-6 eV"},
             "potential[0].accuracy: '1e-6 eV' has the wrong unit: a bare number is needed.",

@@ -61,7 +61,7 @@ class Entry:
         """Pairs of atoms, counted within a structure or molecule, that are bonded by it."""
         return ()
 
-    def among(self, chosen: range) -> Entry:
+    def among(self, chosen: Sequence[int]) -> Entry:
         """The same for some of the structures, which are counted from 0 again."""
         return self
 

@@ -60,6 +60,23 @@ class Structures:
         """The number of structures."""
         return len(self.counts)
 
+    def chosen(self, numbers: np.ndarray) -> Structures:
+        """Some of them in this order; one may be there several times."""
+        counts = self.counts[numbers]
+        ends = np.cumsum(counts)
+        first = np.repeat(self.starts[numbers] - (ends - counts), counts)
+        rows = first + np.arange(len(first))
+        return Structures(
+            counts,
+            self.positions[rows],
+            self.labels[rows],
+            self.charges[rows],
+            self.vectors[numbers],
+            self.periodic[numbers],
+            self.charged[numbers],
+            self.magnetic[numbers],
+        )
+
     @property
     def starts(self) -> np.ndarray:
         """The first atom of each structure."""

@@ -44,11 +44,11 @@ class PlacedEntry(Entry):
                     "from 0."
                 )
 
-    def among(self, chosen: range) -> PlacedEntry:
+    def among(self, chosen: Sequence[int]) -> PlacedEntry:
         """For some of the structures; numbers that there are not would be lost."""
         if self.structures is None:
             return self
-        kept = tuple(n - chosen.start for n in self.structures if n in chosen)
+        kept = tuple(chosen.index(n) for n in self.structures if n in chosen)
         return dataclasses.replace(self, structures=kept)
 
     def chosen(self, structures: Structures) -> list[int]:

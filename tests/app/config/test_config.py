@@ -63,7 +63,7 @@ MISTAKES = {
     "a time step of zero": (
         ("method", "time_step"),
         "0 fs",
-        "method.time_step: '0 fs' is out of range: input should be greater than 0",
+        "method.time_step: '0 fs' is out of range: must be above 0",
     ),
     "a time step in kelvin": (
         ("method", "time_step"),

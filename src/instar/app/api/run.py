@@ -97,7 +97,7 @@ def resume(
     with directory.locked():
         changes = () if steps is None else (f"run.steps={steps}",)
         trust = Trust.of(trusted)
-        loaded = load(directory.config, changes, directory.structures(), potential, trust)
+        loaded = load(directory.config, changes, directory.start(), potential, trust)
         if loaded.recipe.is_recorded:
             raise RunDirectoryError(f"The potential of {out} {loaded.recipe.absence}.")
         with (
@@ -140,7 +140,7 @@ def _discarded_unless_begun(directory: RunDirectory) -> Iterator[list[RunLoop]]:
 
 
 def _headline(loaded: Loaded, plan: Plan) -> str:
-    atoms = sum(map(len, loaded.structures))
+    atoms = int(loaded.counts.sum())
     batches = "1 batch" if len(plan.batches) == 1 else f"{len(plan.batches)} batches"
     return (
         f"{len(loaded.structures)} systems, {atoms} atoms in {batches}; planned memory "

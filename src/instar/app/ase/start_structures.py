@@ -1,22 +1,32 @@
-"""Structures as arrays in one file, to the bit: what a run began with."""
+"""What a run began with as arrays in one file, to the bit: structures, names, conditions."""
 
 from __future__ import annotations
 
 import io
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from ase import Atoms
 
-from instar.app.ase.structures import labels_of
+from instar.app.ase.structures import distinct, labels_of
+from instar.app.config.systems import Beginning, Wanted
 
 __all__ = ["packed", "unpacked"]
 
 
-def packed(structures: Sequence[Atoms]) -> bytes:
-    """Structures one after the other."""
-    content = {
+def packed(systems: Sequence[Wanted], structures: Sequence[Atoms]) -> bytes:
+    """Structures one after the other, those of copies once; and a row per system."""
+    one_each, which = distinct(structures)
+    content = {**_structures(one_each), "structure": which, **_systems(systems)}
+    buffer = io.BytesIO()
+    np.savez(buffer, allow_pickle=False, **content)
+    return buffer.getvalue()
+
+
+def _structures(structures: Sequence[Atoms]) -> dict[str, np.ndarray]:
+    return {
         "counts": np.array([len(atoms) for atoms in structures]),
         "cell": np.array([atoms.cell.array for atoms in structures]).reshape(-1, 3, 3),
         "pbc": np.array([atoms.pbc for atoms in structures]).reshape(-1, 3),
@@ -28,9 +38,17 @@ def packed(structures: Sequence[Atoms]) -> bytes:
         "labels": np.concatenate([np.array(labels_of(atoms), str) for atoms in structures]),
         "fixed": np.concatenate([_fixed(atoms) for atoms in structures]),
     }
-    buffer = io.BytesIO()
-    np.savez(buffer, allow_pickle=False, **content)
-    return buffer.getvalue()
+
+
+def _systems(systems: Sequence[Wanted]) -> dict[str, np.ndarray]:
+    """The entry of each system, its name, its temperature and pressure; NaN where it has none."""
+    entries, names, temperatures, pressures = zip(*systems, strict=True)
+    return {
+        "entry": np.array(entries, np.int64),
+        "name": np.array(names, str),
+        "temperature": np.array(temperatures, float),
+        "pressure": np.array(pressures, float),
+    }
 
 
 def _fixed(atoms: Atoms) -> np.ndarray:
@@ -44,11 +62,25 @@ def _fixed(atoms: Atoms) -> np.ndarray:
     return fixed
 
 
-def unpacked(path: Path) -> tuple[Atoms, ...]:
+def unpacked(path: Path) -> Beginning:
     """What `packed` was called with, as far as a run is concerned."""
     with np.load(path, allow_pickle=False) as file:
         content = {name: file[name] for name in file.files}
-    found, first = [], 0
+    structures = list(_unpacked_structures(content))
+    columns = (content[name].tolist() for name in ("entry", "name", "temperature", "pressure"))
+    systems = tuple(
+        Wanted(entry, name, _known(temperature), _known(pressure))
+        for entry, name, temperature, pressure in zip(*columns, strict=True)
+    )
+    return Beginning(systems, tuple(structures[n] for n in content["structure"].tolist()))
+
+
+def _known(value: float) -> float | None:
+    return None if np.isnan(value) else value
+
+
+def _unpacked_structures(content: dict[str, np.ndarray]) -> Any:
+    first = 0
     for number, count in enumerate(content["counts"]):
         rows = slice(first, first + count)
         atoms = Atoms(
@@ -65,6 +97,5 @@ def unpacked(path: Path) -> tuple[Atoms, ...]:
             from ase.constraints import FixAtoms  # takes a while to import
 
             atoms.set_constraint(FixAtoms(np.flatnonzero(content["fixed"][rows])))
-        found.append(atoms)
+        yield atoms
         first += count
-    return tuple(found)

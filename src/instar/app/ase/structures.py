@@ -24,6 +24,7 @@ __all__ = [
     "StructureError",
     "Systems",
     "cut_by_atoms",
+    "distinct",
     "labels_of",
     "structures_of",
     "tables",
@@ -61,8 +62,23 @@ def labels_of(atoms: Atoms) -> list[str]:
 def structures_of(given: Iterable[Any], charges: Mapping[str, float] | None = None) -> Structures:
     """ASE structures side by side; ``charges`` (e) by label replace those of the structures."""
     given = list(given)
-    for number, atoms in enumerate(given):
+    one_each, which = distinct(given)
+    firsts = np.unique(which, return_index=True)[1].tolist()
+    for number, atoms in zip(firsts, one_each, strict=True):
         _check(number, atoms)
+    some = _side_by_side(one_each, charges)
+    return some if len(one_each) == len(given) else some.chosen(which)
+
+
+def distinct(given: Sequence[Any]) -> tuple[list[Any], np.ndarray]:
+    """Objects that differ, in the order in which they come, and which of them each one is."""
+    places: dict[int, int] = {}
+    which = [places.setdefault(id(one), len(places)) for one in given]
+    firsts = dict(zip(reversed(which), reversed(given), strict=True))
+    return [firsts[place] for place in range(len(places))], np.array(which, np.int64)
+
+
+def _side_by_side(given: list[Atoms], charges: Mapping[str, float] | None) -> Structures:
     labels = [label for atoms in given for label in labels_of(atoms)]
     known = charges is not None
     return Structures(

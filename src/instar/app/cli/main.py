@@ -187,7 +187,7 @@ def _shown(work: Callable[[], Any]) -> int:
         found |= {name: values[number] for name, values in summary["observed"].items()}
         known = {name: one for name, one in found.items() if one["mean"] is not None}
         parts = (f"{n} {with_error(one)} {one['unit']}".strip() for n, one in known.items())
-        print(f"system {number}: {', '.join(parts)}")
+        print(f"{system['name']}: {', '.join(parts)}")
     if len(systems) > _MOST:
         print(f"and {len(systems) - _MOST} more")
     print(f"Results are in {done.path}; look at {done.directory.report}.")
@@ -203,7 +203,7 @@ def _validate(options: Any) -> int:
     from instar.app.run.notes import notes_of
 
     loaded = load(options.config, options.changes, trust=Trust.UNTRIED)
-    atoms = sum(len(one) for one in loaded.structures)
+    atoms = int(loaded.counts.sum())
     print(f"{options.config} is right: {len(loaded.structures)} systems, {atoms} atoms.")
     _say_untried(loaded)
     for note in notes_of(loaded):
@@ -232,7 +232,7 @@ def _plan(options: Any) -> int:
         )
     with jax.enable_x64(loaded.config.precision == "float64"):
         plan, _ = planned(loaded, HighWater())
-    run, atoms = loaded.config.run, sum(map(len, loaded.structures))
+    run, atoms = loaded.config.run, int(loaded.counts.sum())
     steps = f"{run.equilibration} steps to equilibrate and {run.steps} more"
     print(f"{options.config}: {len(loaded.structures)} systems, {atoms} atoms, {steps}")
     print(f"{plan}\n{'disk':16}{disk_of(loaded)}")
@@ -245,8 +245,7 @@ def _report(options: Any) -> int:
     from instar.app.run.directory import RunDirectory
 
     directory = RunDirectory.open(options.directory)
-    structures = directory.structures()
-    loaded = load(directory.config, structures=structures, trust=Trust.UNTRIED)
+    loaded = load(directory.config, start=directory.start(), trust=Trust.UNTRIED)
     _say_untried(loaded)
     print(write_report(directory, loaded))
     return 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 import typing
 from collections.abc import Callable, Mapping
@@ -13,9 +12,10 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 from instar.app.config.base import ConfigurationError, shown
 from instar.app.config.fields import instance_of
 from instar.app.config.registry import found
+from instar.app.config.words import told, value_at
 from instar.core.utils.declaration import options_of
 
-__all__ = ["Entries", "nearest"]
+__all__ = ["Entries"]
 
 
 class Entries:
@@ -73,16 +73,9 @@ class Entries:
         entry = entries[number]
         kind = entry.get("type") if isinstance(entry, Mapping) else None
         rest = [part for part in rest if part != kind and "[" not in str(part)]
-        message = problem["msg"].removeprefix("Value error, ")
+        given = value_at(entry, rest)
         types = list(self._annotations())
-        if problem["type"] == "extra_forbidden":
-            message = f"unknown key{nearest(str(rest[-1]), self._keys(kind, rest))}"
-        elif problem["type"] == "missing":
-            message = "is missing"
-        elif problem["type"] == "union_tag_invalid":
-            message = f"there is no type {kind!r}{nearest(str(kind), types)}"
-        elif problem["type"] == "union_tag_not_found":
-            message = f"has no type; types are {', '.join(types)}"
+        message = told(problem, given, lambda: self._keys(kind, rest), types)
         return (self.key, number, *rest), message
 
     def _keys(self, kind: Any, rest: list[Any]) -> list[str]:
@@ -100,10 +93,3 @@ def _model_in(annotation: Any) -> Any:
         return annotation
     parts = typing.get_args(annotation)
     return next((model for part in parts if (model := _model_in(part)) is not None), None)
-
-
-def nearest(name: str, known: list[str]) -> str:
-    """The known name that was probably meant, or all of them."""
-    begins = [one for one in known if len(name) > 2 and one.startswith(name)]
-    close = begins[:1] or difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-    return f"; did you mean {close[0]!r}?" if close else f"; known are {', '.join(known)}"

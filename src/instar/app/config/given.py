@@ -1,79 +1,137 @@
-"""A potential that was given as an object: what a folder records of it, to know it again."""
+"""Structures and topologies from outside of a configuration: objects of Python, and files.
+
+What is validated is plain data in any case. Objects are named there as files of the folder
+``inputs``, which the folder of a run gets; a topology is read, and becomes the structure of the
+systems and the potential.
+"""
 
 from __future__ import annotations
 
 import dataclasses
-import functools
-import hashlib
-import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-import jax
 import numpy as np
+from ase import Atoms
 
-from instar.potentials import Potential
+from instar.app.config.names import file_name
+from instar.app.config.text import Place
+from instar.app.topology import Topology, TopologyError, read_topology
 
-__all__ = ["is_record", "record_of"]
+__all__ = ["Given", "given_by", "plain"]
+
+type Input = Sequence[Atoms] | Topology
 
 
-def record_of(potential: Potential) -> dict[str, str]:
-    """The class of a potential, and a digest of its arrays and of all else that it is made of.
+@dataclasses.dataclass(frozen=True)
+class Given:
+    """Plain data, and what it names that is no file yet.
 
-    Functions count by their name, their code and what they hold; objects that are neither arrays,
-    numbers, text, functions nor dataclasses by their class alone.
+    ``data`` is written to the folder of the run, with the ``inputs`` beside it; ``resolved`` is
+    validated: it has a structure and a potential where ``data`` has a topology.
     """
-    digest = hashlib.sha256()
-    for part in _parts(potential):
-        digest.update(part)
-    return {"object": _name(type(potential)), "digest": digest.hexdigest()}
+
+    data: dict[str, Any]
+    resolved: dict[str, Any]
+    inputs: dict[str, Input]
+
+    def recording(self, potential: dict[str, str]) -> Given:
+        """With the record of an object in place of the potential."""
+        known = {"potential": potential}
+        return dataclasses.replace(self, data=self.data | known, resolved=self.resolved | known)
+
+    @property
+    def structures(self) -> dict[str, Sequence[Atoms]]:
+        """Structures by the name of their file."""
+        return {
+            name: [one.atoms] if isinstance(one, Topology) else one
+            for name, one in self.inputs.items()
+        }
 
 
-def is_record(entry: Any) -> bool:
-    """Whether an entry of a configuration is what `record_of` returned."""
-    return isinstance(entry, Mapping) and set(entry) == {"object", "digest"}
+def plain(value: Any) -> Any:
+    """Data as a file could have it: no arrays, no numbers of NumPy."""
+    if isinstance(value, Mapping):
+        return {key: plain(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(entry) for entry in value]
+    return value.tolist() if isinstance(value, np.generic | np.ndarray) else value
 
 
-def _parts(value: Any) -> Iterator[bytes]:
-    """What tells a value from others, piece by piece; each begins with what it is."""
-    if isinstance(value, np.ndarray | np.generic | jax.Array):
-        array = np.asarray(value)
-        yield f"array {array.dtype} {array.shape} ".encode() + array.tobytes()
-    elif isinstance(value, bool | int | float | complex | str | bytes | None):
-        yield f"{type(value).__name__} {value!r} ".encode()
-    elif isinstance(value, type):
-        yield f"class {_name(value)} ".encode()
-    else:
-        yield f"{_name(type(value))} ".encode()
-        for name, inside in _inside(value):
-            yield f"{name}: ".encode()
-            yield from _parts(inside)
+def given_by(data: dict[str, Any], folder: Path, problems: list[tuple[Place, str]]) -> Given:
+    """A configuration without objects; a topology is read from ``folder``."""
+    data, inputs = _without_structures(data)
+    if data.get("topology") is None:
+        return Given(data, data, inputs)
+    try:
+        name, topology = _topology(data["topology"], folder)
+    except (TopologyError, OSError) as error:
+        problems.append((("topology",), str(error)))
+        return Given(data, data, inputs)
+    return _resolved({**data, "topology": {"file": name}}, topology, inputs, problems)
 
 
-def _inside(value: Any) -> Iterator[tuple[Any, Any]]:
-    """The parts of a value by name."""
-    if dataclasses.is_dataclass(value):
-        yield from ((f.name, getattr(value, f.name, None)) for f in dataclasses.fields(value))
-    elif isinstance(value, Mapping):
-        yield from sorted(value.items(), key=lambda item: str(item[0]))
-    elif isinstance(value, list | tuple):
-        yield from enumerate(value)
-    elif isinstance(value, set | frozenset):
-        yield from enumerate(sorted(value, key=str))
-    elif isinstance(value, functools.partial):
-        yield from (("func", value.func), ("args", value.args), ("keywords", value.keywords))
-    elif isinstance(value, types.MethodType):
-        yield from (("self", value.__self__), ("func", value.__func__))
-    elif isinstance(value, types.FunctionType):
-        yield from (("name", _name(value)), ("code", value.__code__))
-        yield from (("defaults", value.__defaults__), ("keywords", value.__kwdefaults__))
-        yield from enumerate(cell.cell_contents for cell in value.__closure__ or ())
-    elif isinstance(value, types.CodeType):
-        yield from (("code", value.co_code), ("constants", value.co_consts))
-        yield ("names", value.co_names)
-    elif hasattr(value, "__wrapped__"):  # what decorators such as jit make of a function
-        yield ("wrapped", value.__wrapped__)
+def _without_structures(data: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Input]]:
+    """Structures that are objects become files."""
+    inputs: dict[str, Input] = {}
+    systems = data.get("systems")
+    if not isinstance(systems, list):
+        return data, inputs
+    found = list(systems)
+    for number, entry in enumerate(systems):
+        atoms = _atoms(entry.get("structure")) if isinstance(entry, dict) else None
+        if atoms is not None:
+            file = f"inputs/structures-{number}.extxyz"
+            inputs[file] = [one.copy() for one in atoms]
+            found[number] = {**entry, "structure": {"file": file, "frames": "all"}}
+    return {**data, "systems": found}, inputs
 
 
-def _name(thing: Any) -> str:
-    return f"{thing.__module__}.{thing.__qualname__}"
+def _atoms(value: Any) -> list[Atoms] | None:
+    """Structures, if it is one, or a list of some."""
+    if isinstance(value, Atoms):
+        return [value]
+    many = isinstance(value, list) and value and all(isinstance(one, Atoms) for one in value)
+    return value if many else None
+
+
+def _topology(value: Any, folder: Path) -> tuple[str, Topology]:
+    """A topology, and the file that the folder of a run has it in."""
+    if isinstance(value, Topology):
+        return "inputs/topology.json", value
+    if not isinstance(value, dict) or not isinstance(value.get("file"), str):
+        raise TopologyError("write the file and what it leaves open: {file: water.data, …}")
+    options = {key: option for key, option in value.items() if key != "file"}
+    if "force_field" in options:
+        files = options["force_field"]
+        many = files if isinstance(files, list) else [files]
+        options["force_field"] = [folder / str(name) for name in many]
+    path = folder / value["file"]
+    try:
+        return f"inputs/{file_name(path.stem)}.json", read_topology(path, **options)
+    except (TypeError, AttributeError) as error:
+        raise TopologyError(f"an option is of the wrong kind: {error}") from error
+
+
+def _resolved(
+    data: dict[str, Any],
+    topology: Topology,
+    inputs: dict[str, Input],
+    problems: list[tuple[Place, str]],
+) -> Given:
+    """The topology as structure and potential; what has its own as well is a mistake."""
+    if data.get("potential") is not None:
+        text = "the topology has the potential already; take one of the two out"
+        problems.append((("potential",), text))
+    file, systems = data["topology"]["file"], data.get("systems", [{}])
+    topology.atoms.info.setdefault("name", Path(file).stem)
+    found = []
+    for number, entry in enumerate(systems if isinstance(systems, list) else []):
+        if isinstance(entry, dict) and entry.get("structure") is not None:
+            text = "the topology has the structure already; take one of the two out"
+            problems.append((("systems", number, "structure"), text))
+        found.append({**entry, "structure": {"file": file}} if isinstance(entry, dict) else entry)
+    resolved = {key: value for key, value in data.items() if key != "topology"}
+    resolved |= {"systems": found or systems, "potential": topology.potential}
+    return Given(data, resolved, {**inputs, file: topology})

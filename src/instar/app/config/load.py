@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import re
 import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,18 +17,20 @@ from pydantic import BaseModel, ValidationError
 
 from instar.app.ase.structures import StructureError, structures_of
 from instar.app.config.base import ConfigurationError, shown
-from instar.app.config.entries import nearest
-from instar.app.config.given import is_record, record_of
+from instar.app.config.changes import changed
+from instar.app.config.given import Given, Input, given_by, plain
+from instar.app.config.names import unique_names
 from instar.app.config.observers import observations_of
 from instar.app.config.potentials import Recipe, Trust, recipe_of
+from instar.app.config.recorded import is_record, record_of
 from instar.app.config.schema import Config, SystemConfig, config_model
-from instar.app.config.systems import UnmadeStructureError, Wanted, expanded, structure_of
-from instar.app.config.text import Place, Text, parsed_yaml, read_yaml, wrong_text
+from instar.app.config.systems import Beginning, Wanted, beginning
+from instar.app.config.text import Place, Text, read_yaml, wrong_text
+from instar.app.config.words import told, value_at
 from instar.memory import BudgetError, find_budget
 from instar.observables import Observation
 from instar.potentials import Potential
 from instar.potentials.structures import Problem as Lack
-from instar.potentials.structures import Structures
 
 __all__ = ["Loaded", "load"]
 
@@ -36,15 +39,37 @@ Problem = tuple[Place, str]
 
 @dataclasses.dataclass(frozen=True)
 class Loaded:
-    """A configuration that makes sense, and what was made of it."""
+    """A configuration that makes sense, and what was made of it.
+
+    There is a structure per system; copies are one and the same object.
+    """
 
     config: Config
     data: dict[str, Any]  # as it was written, changes included
+    inputs: Mapping[str, Input]  # what it names that was given as an object, or read
     systems: tuple[Wanted, ...]
     structures: tuple[Atoms, ...]
     recipe: Recipe
     observations: tuple[Observation, ...]
     _potentials: dict[range, Potential]  # the last that was made, by the systems it is for
+
+    @functools.cached_property
+    def names(self) -> list[str]:
+        """The name of each system; no two are the same."""
+        return unique_names([wanted.name for wanted in self.systems])
+
+    @functools.cached_property
+    def counts(self) -> np.ndarray:
+        """(systems,) atoms of each."""
+        return np.fromiter(map(len, self.structures), np.int64, len(self.structures))
+
+    def atoms_in(self, systems: range) -> int:
+        """Atoms of some of the systems."""
+        return int(self.counts[systems.start : systems.stop].sum())
+
+    def different(self, systems: Iterable[int]) -> list[int]:
+        """Systems that are not alike: the first of each structure, and those with own terms."""
+        return _different(self.structures, self.recipe, systems)
 
     def potential_of(self, systems: range) -> Potential:
         """The potential of some of the systems, made once."""
@@ -56,32 +81,37 @@ class Loaded:
 
 
 def load(
-    source: str | Path | Mapping[str, Any],
+    source: Any,
     changes: Sequence[str] = (),
-    structures: Sequence[Atoms] | None = None,
+    start: Beginning | None = None,
     potential: Potential | None = None,
     trust: Trust = Trust.REFUSED,
 ) -> Loaded:
     """A configuration from a file or a mapping, with changes such as ``run.steps=100``.
 
     A `ConfigurationError` lists all mistakes, each with file, line, and what to do. Files that it
-    names are looked for beside it. ``structures`` replace those that it describes; ``potential`` is
-    the object that the configuration of a run has recorded (`instar.app.config.given`). ``trust``
-    says what becomes of potentials that may start programs or load code.
+    names are looked for beside it. A ``start`` replaces the systems that it describes;
+    ``potential`` is the object that the configuration of a run has recorded
+    (`instar.app.config.recorded`). ``trust`` says what becomes of potentials that may start
+    programs or load code.
     """
     if isinstance(source, Mapping):
         name, text, folder = "configuration", Text(_of_mapping(source), {}), Path()
-    else:
+    elif isinstance(source, str | Path):
         path = Path(source)
         name, text, folder = str(path), read_yaml(path), path.parent
+    else:
+        raise ConfigurationError(
+            f"A configuration is a mapping, or the path of a YAML file; not {source!r}."
+        )
     if not isinstance(text.data, dict):
         raise ConfigurationError(
             f"{name}: a configuration is a mapping; start from: instar new NAME"
         )
-    text = _changed(text, changes)
+    text = changed(text, changes)
     try:
         _check_text(text.data)
-        return _loaded(text.data, folder, structures, potential, trust)
+        return _loaded(text.data, folder, start, potential, trust)
     except _ProblemsError as found:
         ordered = sorted(found.problems, key=lambda problem: _line_of(text, problem[0]) or 0)
         lines = [_line(name, text, place, message) for place, message in ordered]
@@ -90,18 +120,9 @@ def load(
 
 def _of_mapping(source: Mapping[str, Any]) -> Any:
     try:
-        return _plain(source)
+        return plain(source)
     except RecursionError:
         raise ConfigurationError("configuration: it is nested without an end.") from None
-
-
-def _plain(value: Any) -> Any:
-    """Data as a file could have it: no arrays, no numbers of NumPy."""
-    if isinstance(value, Mapping):
-        return {key: _plain(entry) for key, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(entry) for entry in value]
-    return value.tolist() if isinstance(value, np.generic | np.ndarray) else value
 
 
 class _ProblemsError(Exception):
@@ -113,37 +134,60 @@ class _ProblemsError(Exception):
 def _loaded(
     data: dict[str, Any],
     folder: Path,
-    given: Sequence[Atoms] | None,
+    start: Beginning | None,
     potential: Potential | None,
     trust: Trust,
 ) -> Loaded:
     problems: list[Problem] = []
-    recipe = _recipe(data, potential, trust, problems)
+    given = given_by(data, folder, problems)
+    recipe = _recipe(given.resolved, potential, trust, problems)
     if recipe is not None and recipe.given is not None:
-        data = {**data, "potential": record_of(recipe.given)}
-    config = _validated(data, problems)
+        given = given.recording(record_of(recipe.given))
+    config = _validated(given.resolved, problems)
     observations = _observations(data, problems)
     _check_budget(data, problems)
-    systems = tuple(expanded(_entries(data)))
-    seed = 0 if config is None else config.seed
-    structures = given or [
-        _structure(n, one, folder, seed, problems) for n, one in enumerate(systems)
-    ]
-    if config is not None:
-        _check_conditions(config, systems, problems)
-    if recipe is not None and recipe.is_recorded and given is None:
+    if recipe is not None and recipe.is_recorded and start is None:
         problems.append((("potential",), recipe.absence))
+    start = start or _begun(given, folder, 0 if config is None else config.seed, problems)
+    if config is not None:
+        _check_conditions(config, start.systems, problems)
     if problems or config is None or recipe is None:
         _check_anyhow(recipe, problems)
         raise _ProblemsError(_once(problems))
-    made = tuple(atoms for atoms in structures if atoms is not None)
-    if len(made) != len(systems):
-        raise _ProblemsError(
-            [(("systems",), f"{len(systems)} systems, where the run has {len(made)}")]
-        )
-    known = {} if recipe.is_recorded else {range(len(made)): _made(recipe, systems, made)}
-    _check_observations(observations, structures_of(made), config.run.steps)
-    return Loaded(config, data, systems, made, recipe, observations, known)
+    potentials = {} if recipe.is_recorded else _made(recipe, start)
+    _check_observations(observations, start, recipe, config.run.steps)
+    return Loaded(
+        config,
+        given.data,
+        given.inputs,
+        start.systems,
+        start.structures,
+        recipe,
+        observations,
+        potentials,
+    )
+
+
+def _begun(given: Given, folder: Path, seed: int, problems: list[Problem]) -> Beginning:
+    entries = _entries(given.resolved)
+    return beginning(entries, folder, seed, given.structures, problems)
+
+
+def _entries(data: dict[str, Any]) -> dict[int, SystemConfig]:
+    """The systems that are right in themselves, by their number."""
+    listed, found = data.get("systems"), {}
+    for number, entry in enumerate(listed if isinstance(listed, list) else []):
+        with contextlib.suppress(ValidationError):
+            found[number] = SystemConfig.model_validate(entry)
+    return found
+
+
+def _validated(data: dict[str, Any], problems: list[Problem]) -> Config | None:
+    try:
+        return config_model().model_validate(data)
+    except ValidationError as error:
+        problems += [_problem(problem, data) for problem in error.errors()]
+        return None
 
 
 def _check_text(data: Any) -> None:
@@ -164,23 +208,6 @@ def _check_text(data: Any) -> None:
     look(data, ())
     if problems:
         raise _ProblemsError(problems)
-
-
-def _entries(data: dict[str, Any]) -> dict[int, SystemConfig]:
-    """The systems that are right in themselves, by their number."""
-    listed, found = data.get("systems"), {}
-    for number, entry in enumerate(listed if isinstance(listed, list) else []):
-        with contextlib.suppress(ValidationError):
-            found[number] = SystemConfig.model_validate(entry)
-    return found
-
-
-def _validated(data: dict[str, Any], problems: list[Problem]) -> Config | None:
-    try:
-        return config_model().model_validate(data)
-    except ValidationError as error:
-        problems += [_problem(problem, data) for problem in error.errors()]
-        return None
 
 
 def _recipe(
@@ -218,17 +245,25 @@ def _observations(data: dict[str, Any], problems: list[Problem]) -> tuple[Observ
 
 
 def _check_observations(
-    observations: Sequence[Observation], structures: Structures, steps: int
+    observations: Sequence[Observation], start: Beginning, recipe: Recipe, steps: int
 ) -> None:
     """Everything that is to be observed can be."""
+    numbers = _different(start.structures, recipe, range(len(start.structures)))
+    structures = structures_of(start.structures[number] for number in numbers)
     problems: list[Problem] = []
     for number, one in enumerate(observations):
-        problems += [(("observe", number), text) for text in one.check(structures)]
+        found = [_renumbered(text, numbers) for text in one.check(structures)]
+        problems += [(("observe", number), text) for text in found]
         if (needed := one.fewest_looks * one.every) > steps:
             text = f"it finds nothing in less than {needed} steps, and the run has {steps}"
             problems.append((("observe", number), text))
     if problems:
         raise _ProblemsError(problems)
+
+
+def _renumbered(text: str, numbers: Sequence[int]) -> str:
+    """Text about the n-th of different structures, as text about the system that it is."""
+    return re.sub(r"\bstructure (\d+)", lambda match: f"structure {numbers[int(match[1])]}", text)
 
 
 def _check_anyhow(recipe: Recipe | None, problems: list[Problem]) -> None:
@@ -249,41 +284,49 @@ def _check_budget(data: dict[str, Any], problems: list[Problem]) -> None:
             problems.append((("memory", "budget"), str(error)))
 
 
-def _structure(
-    number: int, wanted: Wanted, folder: Path, seed: int, problems: list[Problem]
-) -> Atoms | None:
-    try:
-        return structure_of(wanted, folder, seed, number)
-    except UnmadeStructureError as error:
-        problems.append((("systems", wanted.entry, "structure"), str(error)))
-        return None
-
-
 def _check_conditions(config: Config, systems: Sequence[Wanted], problems: list[Problem]) -> None:
     """Every system has what the method needs."""
-    for wanted in systems:
-        lacking = config.method.lacking(wanted.temperature, wanted.pressure)
-        problems += [(("systems", wanted.entry), text) for text in lacking]
+    for entry, temperature, pressure in dict.fromkeys((s[0], s[2], s[3]) for s in systems):
+        lacking = config.method.lacking(temperature, pressure)
+        problems += [(("systems", entry), text) for text in lacking]
 
 
-def _made(recipe: Recipe, systems: Sequence[Wanted], structures: Sequence[Atoms]) -> Potential:
-    """The potential for all structures, which have all that it needs."""
+def _made(recipe: Recipe, start: Beginning) -> dict[range, Potential]:
+    """Every structure has what the potential needs; the potential, if no two are the same."""
     try:
-        recipe.check_numbers(len(structures))
-        potential, problems = recipe.tried(structures_of(structures, recipe.charges))
+        recipe.check_numbers(len(start.structures))
+        numbers = _different(start.structures, recipe, range(len(start.structures)))
+        some = structures_of((start.structures[n] for n in numbers), recipe.charges)
+        potential, problems = _among(recipe, numbers, len(start.structures)).tried(some)
     except ConfigurationError as error:
         raise _ProblemsError([(("potential",), str(error))]) from None
     except StructureError as error:
         raise _ProblemsError([(("systems",), str(error))]) from None
     if problems or potential is None:
-        raise _ProblemsError(_once([_placed(problem, systems) for problem in problems]))
-    return potential
+        raise _ProblemsError(_once([_placed(p, numbers, start.systems) for p in problems]))
+    everything = range(len(start.structures))
+    return {everything: potential} if len(numbers) == len(everything) else {}
 
 
-def _placed(problem: Lack, systems: Sequence[Wanted]) -> Problem:
+def _among(recipe: Recipe, numbers: list[int], count: int) -> Recipe:
+    return recipe if len(numbers) == count else recipe.among(numbers)
+
+
+def _different(structures: Sequence[Atoms], recipe: Recipe, systems: Iterable[int]) -> list[int]:
+    """Systems that are not alike: the first of each structure, and those with own terms."""
+    found: dict[int, int] = {}
+    own = recipe.named
+    for number in systems:
+        found.setdefault(id(structures[number]), number)
+    return sorted({*found.values(), *(own & set(systems))} if own else found.values())
+
+
+def _placed(problem: Lack, numbers: Sequence[int], systems: Sequence[Wanted]) -> Problem:
     """What a structure lacks, at the entry that it comes from."""
-    place = ("systems", systems[problem.structure].entry, "structure")
-    return place, f"{problem.text}. {problem.advice}"
+    wanted = systems[numbers[problem.structure]]
+    several = len({one.name for one in systems if one.entry == wanted.entry}) > 1
+    name = f"{wanted.name}: " if several else ""
+    return ("systems", wanted.entry, "structure"), f"{name}{problem.text}. {problem.advice}"
 
 
 def _once(problems: list[Problem]) -> list[Problem]:
@@ -307,24 +350,12 @@ def _line(name: str, text: Text, place: Place, message: str) -> str:
     return f"{at}: {shown(place)}: {message}" if place else f"{at}: {message}"
 
 
-# What pydantic says, in our words --------------------------------------------------------------
+# What pydantic finds ---------------------------------------------------------------------------
 
 
 def _problem(problem: Any, data: dict[str, Any]) -> Problem:
     place = _place(problem["loc"])
-    kind, message = problem["type"], problem["msg"].removeprefix("Value error, ")
-    if kind == "extra_forbidden":
-        message = f"unknown key{nearest(str(place[-1]), _keys(problem['loc']))}"
-    elif kind == "missing":
-        message = "is missing"
-    elif kind in ("greater_than", "greater_than_equal", "less_than", "less_than_equal"):
-        message = f"{_at(data, place)!r} is out of range: {message.lower()}"
-    elif kind == "literal_error":
-        given, known = _at(data, place), re.findall(r"'([^']*)'", problem["ctx"]["expected"])
-        message = f"{given!r} is unknown{nearest(str(given), known)}"
-    elif kind.endswith(("_type", "_parsing", "_from_float")):
-        message = f"{_at(data, place)!r} is of the wrong kind: {message.lower()}"
-    return place, message
+    return place, told(problem, value_at(data, place), lambda: _keys(problem["loc"]))
 
 
 def _place(loc: Sequence[Any]) -> Place:
@@ -335,15 +366,6 @@ def _place(loc: Sequence[Any]) -> Place:
         if not (n and loc[n - 1] == "structure" and n < len(loc) - 1)
         or part not in ("lattice", "file", "random")
     )
-
-
-def _at(data: Any, place: Place) -> Any:
-    for part in place:
-        try:
-            data = data[part]
-        except (KeyError, IndexError, TypeError):
-            return None
-    return data
 
 
 def _keys(loc: Sequence[Any]) -> list[str]:
@@ -366,37 +388,3 @@ def _models(annotation: Any) -> list[type[BaseModel]]:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return [annotation]
     return [model for part in typing.get_args(annotation) for model in _models(part)]
-
-
-# Changes from the command line -----------------------------------------------------------------
-
-
-def _changed(text: Text, changes: Sequence[str]) -> Text:
-    data = text.data
-    for change in changes:
-        key, equals, value = change.partition("=")
-        if not equals or not key:
-            raise ConfigurationError(f"--set {change}: write key=value, such as run.steps=1000")
-        try:
-            new = parsed_yaml(value, f"--set {change}").data if value.strip() else None
-        except ConfigurationError as error:
-            raise ConfigurationError(f"--set {change}: the value is no YAML.") from error
-        data = _with(data, key.split("."), new, change)
-    return Text(data, text.lines)
-
-
-def _with(data: Any, parts: list[str], value: Any, change: str) -> Any:
-    first, *rest = parts
-    if data is None:
-        data = {}
-    if isinstance(data, list):
-        if not first.isdecimal() or int(first) >= len(data):
-            raise ConfigurationError(
-                f"--set {change}: there is no entry {first!r} in a list of {len(data)}"
-            )
-        place = int(first)
-        new = value if not rest else _with(data[place], rest, value, change)
-        return [*data[:place], new, *data[place + 1 :]]
-    if not isinstance(data, dict):
-        raise ConfigurationError(f"--set {change}: there is nothing below {first!r}")
-    return {**data, first: value if not rest else _with(data.get(first), rest, value, change)}

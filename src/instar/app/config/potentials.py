@@ -13,7 +13,7 @@ import numpy as np
 from instar.app.ase.structures import StructureError, structures_of
 from instar.app.config.base import ConfigurationError, shown
 from instar.app.config.entries import Entries
-from instar.app.config.given import is_record
+from instar.app.config.recorded import is_record
 from instar.potentials import Potential, Sum
 from instar.potentials.entry import POTENTIALS, Entry, entry_class
 from instar.potentials.exclusions_entry import exclusions_of
@@ -85,7 +85,13 @@ class Recipe:
         except ValueError as error:
             raise ConfigurationError(str(error)) from error
 
-    def among(self, structures: range) -> Recipe:
+    @property
+    def named(self) -> set[int]:
+        """Structures that entries name by their number."""
+        placed = [entry for entry in self.entries if isinstance(entry, PlacedEntry)]
+        return {number for entry in placed for number in entry.structures or ()}
+
+    def among(self, structures: Sequence[int]) -> Recipe:
         """The potential of some of the structures, which are counted from 0 again.
 
         Numbers of structures that there are not would be lost: see `check_numbers`.

@@ -18,9 +18,18 @@ def schema() -> dict[str, Any]:
         parts = entries.adapter().json_schema(ref_template="#/$defs/{model}")
         whole["$defs"] |= parts.pop("$defs")
         whole["properties"][entries.key] = parts
+    _or_a_topology(whole)
     whole["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     whole["title"] = "instar"
     return _quantities(whole)
+
+
+def _or_a_topology(whole: dict[str, Any]) -> None:
+    """With a topology there is no potential, and systems have its structure."""
+    whole["required"] = [key for key in whole["required"] if key not in ("potential", "systems")]
+    whole["anyOf"] = [{"required": ["potential", "systems"]}, {"required": ["topology"]}]
+    system = whole["$defs"]["SystemConfig"]
+    system["required"] = [key for key in system["required"] if key != "structure"]
 
 
 _BOUNDS = {"gt": "exclusiveMinimum", "ge": "minimum", "lt": "exclusiveMaximum", "le": "maximum"}

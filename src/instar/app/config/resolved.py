@@ -8,11 +8,11 @@ from typing import Any
 from pydantic import BaseModel
 
 from instar.app.config.entries import Entries
-from instar.app.config.given import is_record
 from instar.app.config.load import Loaded
 from instar.app.config.methods import Method
 from instar.app.config.observers import OBSERVER_ENTRIES
 from instar.app.config.potentials import POTENTIAL_ENTRIES
+from instar.app.config.recorded import is_record
 
 __all__ = ["resolved"]
 
@@ -24,7 +24,14 @@ def resolved(loaded: Loaded) -> dict[str, Any]:
     for key, entries in (("potential", POTENTIAL_ENTRIES), ("observe", OBSERVER_ENTRIES)):
         if data.get(key) is not None and not is_record(data[key]):
             found[key] = _entries(data[key], entries)
-    return found
+    return _with_topology(found, data["topology"]) if data.get("topology") is not None else found
+
+
+def _with_topology(found: dict[str, Any], topology: Any) -> dict[str, Any]:
+    """As it was given: the structure and the potential are those of the topology."""
+    systems = [{k: v for k, v in one.items() if k != "structure"} for one in found["systems"]]
+    rest = {key: value for key, value in found.items() if key != "potential"}
+    return {**rest, "systems": systems, "topology": topology}
 
 
 def _filled(model: BaseModel, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -35,7 +42,8 @@ def _filled(model: BaseModel, given: Mapping[str, Any]) -> dict[str, Any]:
         if isinstance(value, BaseModel):
             found[name] = _filled(value, said or {})
         elif isinstance(value, list) and value and isinstance(value[0], BaseModel):
-            found[name] = [_filled(*one) for one in zip(value, said or (), strict=True)]
+            listed = said or [{}] * len(value)
+            found[name] = [_filled(*one) for one in zip(value, listed, strict=True)]
         elif said is not None or value is not None:
             found[name] = _plain(value if said is None else said)
     return {**_plain(model.defaults), **found} if isinstance(model, Method) else found

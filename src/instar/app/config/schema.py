@@ -6,7 +6,15 @@ import functools
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag, create_model, model_validator
+from pydantic import (
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    create_model,
+    model_validator,
+)
 
 from instar.app.config.base import (
     Density,
@@ -17,6 +25,7 @@ from instar.app.config.base import (
     Temperature,
 )
 from instar.app.config.fields import whole
+from instar.app.config.files import frames_key
 from instar.app.config.methods import Method, method_model
 
 __all__ = [
@@ -69,10 +78,13 @@ class LatticeStructure(Strict):
 
 
 class FileStructure(Strict):
-    """A structure from a file of a format that ASE reads, and that is data and nothing else."""
+    """Structures from files of a format that ASE reads and that is data alone, or a database (.db).
+
+    ``file`` may be a pattern, such as mofs/*.cif.
+    """
 
     file: str
-    frame: int = -1
+    frames: Annotated[int | str, BeforeValidator(frames_key)] = -1
     repeat: Repeat = (1, 1, 1)
 
     @property
@@ -129,11 +141,12 @@ class Sweep(Strict):
 
 
 class SystemConfig(Strict):
-    """One system, or with a sweep as many as it has combinations; and so many copies of each.
+    """One system, or as many as its files have structures and its sweep combinations; and copies.
 
-    Copies differ in their random numbers.
+    Copies differ in their random numbers. Names are numbered where several systems have the same.
     """
 
+    name: Annotated[str, Field(max_length=100)] = ""
     structure: StructureConfig
     temperature: Temperature | None = None
     pressure: Pressure | None = None
@@ -186,12 +199,24 @@ class MemoryConfig(Strict):
     neighbors: AtLeastOne | None = None
 
 
+class TopologyConfig(Strict):
+    """A file with a structure and all that acts in it, and what `read_topology` is told about it.
+
+    A data file of LAMMPS, or a PDB file with its force_field; the systems have its structure.
+    """
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    file: str
+
+
 class Config(Strict):
     """All of it."""
 
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
     precision: Literal["float64", "float32"] = "float64"
     title: str = ""
+    topology: TopologyConfig | None = None
     systems: Annotated[list[SystemConfig], Field(min_length=1)]
     potential: Any
     method: Method

@@ -14,9 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ase import Atoms
-
-__all__ = ["StructureFileError", "read_structure"]
+__all__ = ["StructureFileError", "check_size", "first_line", "read_structure"]
 
 FORMATS = (
     "aims",
@@ -64,11 +62,12 @@ class StructureFileError(ValueError):
     """A file that no structure is read from; the message begins with its path."""
 
 
-def read_structure(path: Path, frame: int) -> Atoms:
-    """One structure of a file, which must be of a known format and of a bounded size."""
-    if not path.is_file():
-        raise StructureFileError(f"there is no file {path}")
-    _check_size(path)
+def read_structure(path: Path, frame: int | str) -> Any:
+    """One structure of a file, or with a slice a list of them.
+
+    The file must be of a known format and of a bounded size.
+    """
+    check_size(path)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -76,11 +75,11 @@ def read_structure(path: Path, frame: int) -> Atoms:
     except StructureFileError:
         raise
     except (Exception, RecursionError) as error:
-        reason = _first_line(error)
+        reason = first_line(error)
         raise StructureFileError(f"{path} can't be read: {reason}") from error
 
 
-def _read(path: Path, frame: int) -> Atoms:
+def _read(path: Path, frame: int | str) -> Any:
     import ase.io  # takes a while, and few need it
     from ase.io.formats import filetype
 
@@ -91,16 +90,16 @@ def _read(path: Path, frame: int) -> Atoms:
             f"{path} is of the format {kind!r}, which is not read, as it may hold more than data; "
             f"write the structure as extxyz, cif or pdb (read are {', '.join(FORMATS)})"
         )
-    read: Any = ase.io.read(name, index=frame, format=kind, do_not_split_by_at_sign=True)
-    return read
+    return ase.io.read(name, index=frame, format=kind, do_not_split_by_at_sign=True)
 
 
-def _first_line(error: BaseException) -> str:
+def first_line(error: BaseException) -> str:
+    """What an error of a reader says, briefly."""
     text = str(error).strip() or type(error).__name__
     return text.splitlines()[0][:300]
 
 
-def _check_size(path: Path) -> None:
+def check_size(path: Path) -> None:
     """Refuse what is too large, counted block by block, so that nothing large is ever held."""
     size = lines = 0
     try:
@@ -114,7 +113,7 @@ def _check_size(path: Path) -> None:
     except (OSError, EOFError, lzma.LZMAError, ValueError) as error:
         if isinstance(error, StructureFileError):
             raise
-        raise StructureFileError(f"{path} can't be read: {_first_line(error)}") from error
+        raise StructureFileError(f"{path} can't be read: {first_line(error)}") from error
 
 
 def _blocks(path: Path) -> Iterator[bytes]:

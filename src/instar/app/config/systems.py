@@ -1,144 +1,132 @@
-"""Systems of a configuration as structures: sweeps written out, lattices cut, files read."""
+"""Systems of a configuration: files, sweeps and copies written out, each system with a name."""
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-import numpy as np
 from ase import Atoms
-from ase.data import atomic_masses, atomic_numbers
-from ase.neighborlist import neighbor_list
 
-from instar.app.config.entries import nearest
-from instar.app.config.schema import (
-    FileStructure,
-    LatticeStructure,
-    RandomStructure,
-    SystemConfig,
-)
-from instar.app.config.structure_files import StructureFileError, read_structure
+from instar.app.config.files import Inputs, UnmadeStructureError
+from instar.app.config.schema import RandomStructure, SystemConfig
+from instar.app.config.structures import made, made_at_random
+from instar.app.config.text import Place
 
-__all__ = ["UnmadeStructureError", "Wanted", "expanded", "structure_of"]
+__all__ = ["MOST_SYSTEMS", "Beginning", "Wanted", "beginning"]
 
-_CORNER, _CENTRE = [(0, 0, 0)], [(0.5, 0.5, 0.5)]
-_FACES = [(0, 0.5, 0.5), (0.5, 0, 0.5), (0.5, 0.5, 0)]
-_QUARTERS = [(0.25, 0.25, 0.25), (0.25, 0.75, 0.75), (0.75, 0.25, 0.75), (0.75, 0.75, 0.25)]
-_LATTICES = {
-    "sc": _CORNER,
-    "bcc": _CORNER + _CENTRE,
-    "fcc": _CORNER + _FACES,
-    "diamond": _CORNER + _FACES + _QUARTERS,
-}
-"""Atoms of the cubic cell, in parts of its edge."""
+MOST_SYSTEMS = 10_000_000
+"""Systems of a run at most."""
 
-_TOO_CLOSE = 0.05  # Å
-_TRIES = 20_000
-
-
-class UnmadeStructureError(ValueError):
-    """A structure that can't be made."""
+Problem = tuple[Place, str]
 
 
 class Wanted(NamedTuple):
-    """One system: what it starts from, its temperature (K) and pressure (eV/Å³)."""
+    """One system: its entry, the name it was given, its temperature (K) and pressure (eV/Å³).
+
+    Copies have the same name here; see `names.unique_names`.
+    """
 
     entry: int
-    structure: LatticeStructure | FileStructure | RandomStructure
+    name: str
     temperature: float | None
     pressure: float | None
 
 
-def expanded(entries: Mapping[int, SystemConfig]) -> list[Wanted]:
-    """Entries one by one, sweeps as all their combinations, copies beside each other.
+@dataclasses.dataclass(frozen=True)
+class Beginning:
+    """What a run begins with: a row per system; copies are one and the same structure."""
 
-    Of a sweep the last key changes fastest.
+    systems: tuple[Wanted, ...]
+    structures: tuple[Atoms, ...]
+
+
+def beginning(
+    entries: Mapping[int, SystemConfig],
+    folder: Path,
+    seed: int,
+    inputs: Inputs,
+    problems: list[Problem],
+) -> Beginning:
+    """Entries one by one: files in their order, all combinations of a sweep, copies together.
+
+    Of a sweep the last key changes fastest. What can't be made is added to the ``problems``.
     """
-    found = []
+    systems: list[Wanted] = []
+    structures: list[Atoms] = []
     for number, entry in entries.items():
-        swept = {} if entry.sweep is None else entry.sweep.model_dump(exclude_none=True)
-        for values in itertools.product(*swept.values()):
-            chosen = dict(zip(swept, values, strict=True))
-            temperature = chosen.pop("temperature", entry.temperature)
-            pressure = chosen.pop("pressure", entry.pressure)
-            structure = entry.structure.model_copy(update=chosen)
-            found += [Wanted(number, structure, temperature, pressure)] * entry.copies
-    return found
+        try:
+            _check_count(len(systems) + _fewest(entry))
+            for wanted, atoms, copies in _of_entry(number, entry, folder, inputs):
+                _check_count(len(systems) + copies)
+                if isinstance(atoms, RandomStructure):
+                    numbers = range(len(systems), len(systems) + copies)
+                    structures += [made_at_random(atoms, seed, n) for n in numbers]
+                else:
+                    structures += [atoms] * copies
+                systems += [wanted] * copies
+        except UnmadeStructureError as error:
+            problems.append((("systems", number, "structure"), str(error)))
+        except _TooManyError as error:
+            problems.append((("systems", number), str(error)))
+    return Beginning(tuple(systems), tuple(structures))
 
 
-def structure_of(wanted: Wanted, folder: Path, seed: int, number: int) -> Atoms:
-    """The structure that a system starts from; files are looked for from ``folder``."""
-    structure = wanted.structure
-    if isinstance(structure, LatticeStructure):
-        atoms = _lattice(structure)
-    elif isinstance(structure, FileStructure):
-        atoms = _read(structure, folder)
-    else:
-        atoms = _packed(structure, np.random.default_rng([seed, number]))
-    _check_apart(atoms)
-    return atoms
+class _TooManyError(ValueError):
+    """More systems than a run may have."""
 
 
-def _mass(species: str) -> float:
-    if species not in atomic_numbers or species == "X":
-        known = list(atomic_numbers)[1:]
-        raise UnmadeStructureError(f"there is no element {species!r}{nearest(species, known)}")
-    return float(atomic_masses[atomic_numbers[species]])
-
-
-def _lattice(structure: LatticeStructure) -> Atoms:
-    places = _LATTICES[structure.lattice]
-    density, mass = structure.density, len(places) * _mass(structure.species)
-    a = structure.a if density is None else (mass / density) ** (1 / 3)
-    species = [structure.species] * len(places)
-    cell = Atoms(species, scaled_positions=places, cell=[a, a, a], pbc=True)
-    return cell.repeat(structure.repeat)
-
-
-def _read(structure: FileStructure, folder: Path) -> Atoms:
-    path = folder / structure.file
-    try:
-        atoms = read_structure(path, structure.frame)
-    except StructureFileError as error:
-        raise UnmadeStructureError(str(error)) from error
-    if len(atoms) == 0:
-        raise UnmadeStructureError(f"{path} has no atoms")
-    return atoms.repeat(structure.repeat) if structure.repeat != (1, 1, 1) else atoms
-
-
-def _packed(structure: RandomStructure, rng: np.random.Generator) -> Atoms:
-    """Atoms one after the other, at random places that are still free."""
-    symbols = [name for name, count in structure.random.items() for _ in range(count)]
-    edge = (sum(map(_mass, symbols)) / structure.density) ** (1 / 3)  # pyright: ignore[reportOperatorIssue]
-    placed = np.empty((0, 3))
-    for number, _ in enumerate(symbols):
-        for _ in range(_TRIES):
-            place = rng.uniform(0, edge, 3)
-            apart = placed - place
-            apart -= edge * np.round(apart / edge)
-            if np.all(np.sum(apart**2, axis=1) >= structure.distance**2):
-                break
-        else:
-            raise UnmadeStructureError(
-                f"only {number} of {len(symbols)} atoms find a place at least "
-                f"{structure.distance} Å from all others; make the distance shorter, or start "
-                "from a lattice"
-            )
-        placed = np.vstack([placed, place])
-    return Atoms(symbols, placed, cell=[edge] * 3, pbc=True)
-
-
-def _check_apart(atoms: Atoms) -> None:
-    if not (np.isfinite(atoms.positions).all() and np.isfinite(atoms.cell.array).all()):
-        bad = np.flatnonzero(~np.isfinite(atoms.positions).all(axis=1))
-        where = f"atom {bad[0]} has the position {atoms.positions[bad[0]].tolist()}"
-        raise UnmadeStructureError(
-            where if len(bad) else "its cell has entries that are not finite"
+def _check_count(count: int) -> None:
+    """Refuse what could not be listed, before it is."""
+    if count > MOST_SYSTEMS:
+        raise _TooManyError(
+            f"there would be {count} systems, and a run has at most {MOST_SYSTEMS}; ask for fewer "
+            "copies, values of a sweep or frames"
         )
-    if abs(np.linalg.det(atoms.cell.array)) < 1e-6 and atoms.pbc.any() and atoms.pbc.all():
-        raise UnmadeStructureError(f"its cell {atoms.cell.array.tolist()} has no volume")
-    first, second = neighbor_list("ij", atoms, _TOO_CLOSE)
-    if len(first):
-        raise UnmadeStructureError(f"atoms {first[0]} and {second[0]} are at the same place")
+
+
+def _fewest(entry: SystemConfig) -> int:
+    """Systems of an entry, if its structure is one."""
+    return entry.copies * math.prod(map(len, _values(entry).values()))
+
+
+def _values(entry: SystemConfig) -> dict[str, list[Any]]:
+    return {} if entry.sweep is None else entry.sweep.model_dump(exclude_none=True)
+
+
+def _of_entry(
+    number: int, entry: SystemConfig, folder: Path, inputs: Inputs
+) -> Iterator[tuple[Wanted, Atoms | RandomStructure, int]]:
+    """Systems of an entry, what each starts from, and how many of it there are."""
+    swept = _values(entry)
+    combinations = [dict(zip(swept, v, strict=True)) for v in itertools.product(*swept.values())]
+    shapes = dict.fromkeys(map(_of_structure, combinations))
+    found = {shape: _starts(entry, shape, folder, inputs) for shape in shapes}
+    several = max(map(len, found.values()))
+    for frame, chosen in itertools.product(range(several), combinations):
+        temperature = chosen.get("temperature", entry.temperature)
+        pressure = chosen.get("pressure", entry.pressure)
+        start, own = found[_of_structure(chosen)][frame]
+        name = _name(entry, own, several)
+        yield Wanted(number, name, temperature, pressure), start, entry.copies
+
+
+def _of_structure(chosen: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
+    """What a combination of a sweep says about the structure."""
+    return tuple((k, v) for k, v in chosen.items() if k not in ("temperature", "pressure"))
+
+
+def _starts(
+    entry: SystemConfig, chosen: Iterable[tuple[str, Any]], folder: Path, inputs: Inputs
+) -> Sequence[tuple[Any, str]]:
+    """What there is to start from, with names; atoms at random are placed for each system."""
+    shape: Any = entry.structure.model_copy(update=dict(chosen))
+    return [(shape, "")] if isinstance(shape, RandomStructure) else made(shape, folder, inputs)
+
+
+def _name(entry: SystemConfig, own: str, several: int) -> str:
+    """The name that was given, and where one entry is many structures that of each behind it."""
+    return f"{entry.name}-{own}" if entry.name and own and several > 1 else entry.name or own

@@ -16,7 +16,7 @@ __all__ = ["Place", "Text", "parsed_yaml", "read_yaml", "wrong_text"]
 Place = tuple[str | int, ...]
 
 _MOST = 100_000
-"""Entries in a file, aliases written out: more is no configuration, but an attack or a mistake."""
+"""Entries in a file, aliases written out: more is an attack or a mistake."""
 
 _MOST_BYTES = 8 * 2**20
 _DEEPEST = 60
@@ -152,6 +152,8 @@ class _Reader:
 
     def _scalar(self, node: Any) -> Any:
         at, kind = f"{self.name}:{node.start_mark.line + 1}", node.tag.rpartition(":")[2]
+        if kind in ("int", "float") and ":" in node.value:
+            return str(node.value)  # 1:30:10 would be a number to the base of 60
         if kind in ("int", "float") and len(node.value) > _LONGEST_NUMBER:
             raise ConfigurationError(f"{at}: a number of {len(node.value)} digits.")
         try:

@@ -89,7 +89,7 @@ def structure_figure(pictures: Sequence[tuple[str, Atoms]]) -> Figure:
         axes.scatter(x, y, s=sizes, c=np.clip(colours, 0, 1), edgecolors="#00000080", lw=0.3)
         corners = np.array([[0, 0], [1, 0], [1, 1], [0, 1], [0, 0]]) @ inside.cell.array[:2, :2]
         axes.plot(*corners.T, color="gray", lw=0.7)
-        axes.set_title(title, fontsize=8)
+        axes.set_title(title, fontsize=8, parse_math=False)
         axes.set_aspect("equal")
         axes.axis("off")
     return inked(figure)

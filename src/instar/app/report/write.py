@@ -136,9 +136,10 @@ def _radial(trajectory: Trajectory, loaded: Loaded) -> dict[str, Figure]:
 def _structures(trajectory: Trajectory, loaded: Loaded) -> dict[str, Figure]:
     found = {}
     for system in range(min(trajectory.systems, _MOST_PICTURES)):
-        pictures = [(f"system {system}, start", loaded.structures[system])]
+        name = trajectory.names[system]
+        pictures = [(f"{name}, start", loaded.structures[system])]
         if trajectory.count(system):
-            pictures.append((f"system {system}, end", trajectory.atoms(system)))
+            pictures.append((f"{name}, end", trajectory.atoms(system)))
         found[f"structure-{system}"] = structure_figure(pictures)
     return found
 
@@ -154,10 +155,10 @@ def _write_csv(path: Path, summary: dict[str, Any], units: dict[str, str]) -> No
             columns[name] = (found[0]["unit"], found)
         parts = ("mean", "error")
         heads = [f"{name} {part} ({u})" for name, (u, _) in columns.items() for part in parts]
-        writer.writerow(["system", "atoms", *heads])
+        writer.writerow(["system", "name", "atoms", *heads])
         for number, system in enumerate(systems):
             values = [found[number][part] for _, found in columns.values() for part in parts]
-            writer.writerow([number, system["atoms"], *values])
+            writer.writerow([number, system["name"], system["atoms"], *values])
 
 
 # The page --------------------------------------------------------------------------------------
@@ -222,7 +223,7 @@ def _pictures(figures: Mapping[str, Figure]) -> str:
 
 
 def _headline(loaded: Loaded, about: dict[str, Any]) -> str:
-    atoms = sum(len(one) for one in loaded.structures)
+    atoms = int(loaded.counts.sum())
     versions = about.get("versions", {})
     return html.escape(
         f"{len(loaded.structures)} systems, {atoms} atoms; {loaded.config.method.label}, "
@@ -239,12 +240,12 @@ def _table(summary: dict[str, Any]) -> str:
     columns |= summary.get("observed", {})
     heads = "".join(_head(name, column[0]["unit"]) for name, column in columns.items())
     rows = [
-        f"<tr><td>{number}</td><td>{system['atoms']}</td>"
+        f"<tr><td>{number}</td><td>{html.escape(system['name'])}</td><td>{system['atoms']}</td>"
         + "".join(f"<td>{with_error(column[number])}</td>" for column in columns.values())
         + "</tr>"
         for number, system in enumerate(systems)
     ]
-    head = f"<thead><tr><th>system</th><th>atoms</th>{heads}</tr></thead>"
+    head = f"<thead><tr><th>system</th><th>name</th><th>atoms</th>{heads}</tr></thead>"
     return (
         f'<div class="wide"><table>{head}<tbody>{"".join(rows)}</tbody></table></div>'
         f'<p class="quiet">Mean ± standard error, by blocking of {summary["rows"]} rows of thermo; '

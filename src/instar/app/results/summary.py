@@ -29,10 +29,11 @@ def summarised(directory: RunDirectory, loaded: Loaded) -> dict[str, Any]:
     after = thermo["step"] > loaded.config.run.equilibration
     systems = [
         {
-            "atoms": len(atoms),
+            "name": name,
+            "atoms": int(loaded.counts[n]),
             **{name: _average(thermo[name][after, n], unit) for name, unit in units.items()},
         }
-        for n, atoms in enumerate(loaded.structures)
+        for n, name in enumerate(loaded.names)
     ]
     columns = kind_of(loaded).THERMO.items()
     return {

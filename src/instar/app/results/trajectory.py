@@ -8,13 +8,19 @@ from pathlib import Path
 import numpy as np
 from ase import Atoms, units
 
+from instar.app.config.names import unique_names
 from instar.storage import StorageError, open_recording
 
 __all__ = ["Trajectory"]
 
 
 class Trajectory:
-    """Frames and thermo of a run, system by system; read when asked for."""
+    """Frames and thermo of a run, system by system; read when asked for.
+
+    ``names`` are those of the systems, in their order.
+    """
+
+    names: list[str]
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -25,6 +31,8 @@ class Trajectory:
             self._periodic = file["systems/periodic"][:]
             bounded = file["systems"].get("bounded")
             self._bounded = np.ones_like(self._periodic) if bounded is None else bounded[:]
+            names = file["systems"].get("names")
+            self.names = unique_names([""] * self.systems) if names is None else _text(names[:])
             self.has_velocities = "velocities" in file["frames"]
             self.steps = file["frames/step"][:]
             self.times = file["frames/time"][:] if "time" in file["frames"] else None
@@ -148,3 +156,7 @@ class Trajectory:
     def _column(self, name: str, system: int) -> np.ndarray:
         with open_recording(self.path) as file:
             return file[f"frames/{name}"][: self.count(system), self.rows(system)]
+
+
+def _text(names: np.ndarray) -> list[str]:
+    return [name.decode() for name in names.tolist()]

@@ -20,7 +20,7 @@ __all__ = ["appending", "recording_of"]
 def recording_of(path: Any, kind: Kind, segments: int, systems: range) -> Recording:
     """The recording of a run, which goes on with rows of these systems."""
     loaded = kind.loaded
-    counts = np.array([len(atoms) for atoms in loaded.structures])
+    counts = loaded.counts
     ends = np.concatenate([[0], np.cumsum(counts)])
     atoms = range(int(ends[systems.start]), int(ends[systems.stop]))
     part = {"systems": systems, "particles": atoms}
@@ -30,8 +30,8 @@ def recording_of(path: Any, kind: Kind, segments: int, systems: range) -> Record
 
 
 def _streams(kind: Kind) -> dict[str, dict[str, Column]]:
-    structures = kind.loaded.structures
-    rows = {"systems": len(structures), "particles": sum(map(len, structures))}
+    counts = kind.loaded.counts
+    rows = {"systems": len(counts), "particles": int(counts.sum())}
     common = {"step": Column((), "int64")}
     if kind.loaded.config.method.time(1) is not None:
         common["time"] = Column((), "float64", "fs")
@@ -57,6 +57,7 @@ def _constants(loaded: Loaded, counts: np.ndarray) -> dict[str, dict[str, Any]]:
         },
         "systems": {
             "particles": counts,
+            "names": np.array([name.encode() for name in loaded.names]),
             "periodic": np.array([atoms.pbc for atoms in structures]),
             "bounded": np.array([atoms.cell.array.any(axis=1) for atoms in structures]),
             "temperature": asked[:, 0],

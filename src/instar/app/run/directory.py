@@ -2,7 +2,8 @@
 
 config.yaml        the configuration, changes included
 resolved.yaml      the same with all defaults
-structures.npz     what the systems began with
+structures.npz     what the systems began with, and their names
+inputs/            structures and topologies that the configuration names, if they were given to it
 provenance.json    versions, platform, precision, seed, the version of this layout
 plan.json          memory: what was expected
 trajectory.h5      frames and thermo (see `instar.storage.recording`)
@@ -32,6 +33,8 @@ import yaml
 from instar.app.ase.start_structures import packed, unpacked
 from instar.app.config import Loaded
 from instar.app.config.resolved import resolved
+from instar.app.config.systems import Beginning
+from instar.app.run.inputs import write_input
 from instar.memory import Plan
 from instar.storage import StorageError, write_atomically
 
@@ -88,7 +91,9 @@ class RunDirectory:
 
     def _fill(self, loaded: Loaded, about: Mapping[str, Any]) -> None:
         self.checkpoints.mkdir()
-        write_atomically(self._structures, packed(loaded.structures))
+        write_atomically(self._structures, packed(loaded.systems, loaded.structures))
+        for name, given in loaded.inputs.items():
+            write_input(self.path / name, given)
         for name, content in about.items():
             self.write_json(name, content)
         self.write_config(loaded)
@@ -141,11 +146,15 @@ class RunDirectory:
             )
         return directory
 
-    def structures(self) -> tuple[Any, ...]:
+    def start(self) -> Beginning:
         """What the systems began with, to the bit."""
         try:
             return unpacked(self._structures)
-        except (OSError, ValueError, KeyError) as error:
+        except KeyError as error:
+            raise RunDirectoryError(
+                f"{self._structures} has no {error}: another version of instar wrote it."
+            ) from error
+        except (OSError, ValueError) as error:
             raise RunDirectoryError(f"{self._structures} can't be read: {error}.") from error
 
     def plan(self) -> Plan:

@@ -25,7 +25,7 @@ from instar.app.run.rows import fetched, findings
 from instar.app.run.snapshot import arrays_of, restored, sizes_of
 from instar.app.run.standing import End, Standing
 from instar.core.propagator import Repair, advance
-from instar.dynamics import explosions
+from instar.dynamics import Explosion, explosions
 from instar.memory import HighWater, MemoryPlanError, Plan, show
 from instar.storage import (
     Background,
@@ -371,9 +371,16 @@ class RunLoop:
     def _look_for_explosions(self, systems: range) -> None:
         known = sum(number in self.standing.exploded for number in systems)
         if int(np.sum(self.state.systems.data.frozen)) > known:
-            for explosion in self.standing.note(explosions(self.state), systems.start):
+            for explosion in self.standing.note(self._explosions(systems)):
                 self.say(str(explosion))
             self._note_explosions()
+
+    def _explosions(self, systems: range) -> Iterator[Explosion]:
+        """Systems of a batch that are frozen, by their numbers and names within the run."""
+        for found in explosions(self.state):
+            number = systems.start + found.system
+            name = self.loaded.names[number] if self.loaded.systems[number].name else ""
+            yield found._replace(system=number, name=name)
 
     def _note_explosions(self) -> None:
         told = [one._asdict() for one in sorted(self.standing.exploded.values())]

@@ -31,7 +31,7 @@ def provenance(loaded: Loaded) -> dict[str, Any]:
         "precision": loaded.config.precision,
         "seed": loaded.config.seed,
         "systems": len(loaded.structures),
-        "atoms": sum(len(atoms) for atoms in loaded.structures),
+        "atoms": int(loaded.counts.sum()),
         "command": sys.argv,
     }
 

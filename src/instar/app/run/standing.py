@@ -70,9 +70,8 @@ class Standing:
         """Whether all systems of a batch have exploded, so that no step changes any of them."""
         return all(number in self.exploded for number in systems)
 
-    def note(self, found: Iterable[Explosion], first: int) -> list[Explosion]:
-        """Remember explosions of a batch; returns those that are new, numbered within the run."""
-        numbered = [one._replace(system=first + one.system) for one in found]
-        new = [one for one in numbered if one.system not in self.exploded]
+    def note(self, found: Iterable[Explosion]) -> list[Explosion]:
+        """Remember explosions, numbered within the run; returns those that are new."""
+        new = [one for one in found if one.system not in self.exploded]
         self.exploded |= {one.system: Exploded(one.system, one.step, str(one)) for one in new}
         return new

@@ -10,6 +10,7 @@ from typing import Any
 from instar.app.topology.base import Topology, TopologyError
 from instar.app.topology.forcefield import ForceFieldOptions, read_force_field
 from instar.app.topology.lammps import DataOptions, read_data
+from instar.app.topology.stored import read_stored
 
 __all__ = ["read_topology"]
 
@@ -24,11 +25,15 @@ def read_topology(path: str | Path, **options: Any) -> Topology:
     - a PDB file: ``force_field`` names one or more XML files as OpenMM has them; see
       `ForceFieldOptions`.
 
+    A JSON file is one that the folder of a run has.
+
     What can't be read as it is meant is a `TopologyError` that says where, and what to do.
     """
     path = Path(path)
     if not path.is_file():
         raise TopologyError(f"There is no file {path}.")
+    if path.suffix.lower() == ".json" and not options:
+        return read_stored(path)
     if "force_field" in options:
         return read_force_field(path, _options(ForceFieldOptions, options))
     if path.suffix.lower() in (".pdb", ".ent"):

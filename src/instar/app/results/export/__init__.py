@@ -7,8 +7,8 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from instar.app.config.entries import nearest
 from instar.app.config.registry import EXPORTS, found
+from instar.app.config.words import nearest
 from instar.app.results.export.format import FRAMES, ExportError
 from instar.app.results.trajectory import Trajectory
 from instar.app.run.directory import RunDirectory, RunDirectoryError

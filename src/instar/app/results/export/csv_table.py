@@ -19,9 +19,9 @@ def csv_table(trajectory: Trajectory, folder: Path) -> list[Path]:
     with open(path, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         time = {"time (fs)": thermo["time"]} if "time" in thermo else {}
-        writer.writerow(["system", "step", *time, *units])
-        for system in range(trajectory.systems):
+        writer.writerow(["system", "name", "step", *time, *units])
+        for system, name in enumerate(trajectory.names):
             columns = [*time.values(), *(thermo[name][:, system] for name in trajectory.units)]
             for row, step in enumerate(thermo["step"]):
-                writer.writerow([system, int(step), *(repr(float(c[row])) for c in columns)])
+                writer.writerow([system, name, int(step), *(repr(float(c[row])) for c in columns)])
     return [path]

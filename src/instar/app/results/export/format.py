@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
+from instar.app.config.names import file_name
 from instar.app.config.registry import EXPORTS
 from instar.app.results.trajectory import Trajectory
 from instar.core.utils.declaration import declare
@@ -37,9 +38,8 @@ def export_format[F: Callable[..., Any]](
 
 
 def path_of(folder: Path, trajectory: Trajectory, system: int, ending: str) -> Path:
-    """The file of one system."""
-    digits = len(str(trajectory.systems - 1))
-    return folder / f"system-{system:0{digits}}.{ending}"
+    """The file of one system, which has its name."""
+    return folder / f"{file_name(trajectory.names[system])}.{ending}"
 
 
 def needed(module: str, name: str) -> Any:
