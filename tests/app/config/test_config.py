@@ -258,7 +258,7 @@ def test_changes_from_the_command_line(tmp_path):
         "run.steps": "write key=value",
         "systems.7.temperature=1": "no entry '7' in a list of 2",
         "method.type.x=1": "there is nothing below",
-        "seed=[": "the value is no YAML",
+        "seed=[": "the value is not YAML",
     }.items():
         with pytest.raises(ConfigurationError, match=said):
             load(path, [change])
