@@ -79,6 +79,8 @@ def read_h5md(run, system):
 def opened(run, system, kind):
     """A universe, with the topology that is written beside formats that hold coordinates alone."""
     path = run.path / kind / f"system-{system}"
+    if kind == "pdb":
+        return MDAnalysis.Universe(f"{path}.pdb")
     if kind != "h5md":
         return MDAnalysis.Universe(f"{path}.pdb", f"{path}.{kind}")
     rows = run.trajectory.rows(system)

@@ -75,6 +75,31 @@ def test_error_bars_of_short_correlated_series_hold_the_mean(length, effective, 
     assert two < np.mean(deviations < 2) < 0.98
 
 
+def correlated(length, effective):
+    tau = length / effective
+    return autoregressive((tau - 1) / (tau + 1), length, 2000, seed=1)
+
+
+@pytest.mark.parametrize(("length", "effective"), [(16, 5), (200, 8)])
+def test_series_of_a_few_independent_values_are_not_called_converged(length, effective):
+    assert np.mean(block_average(correlated(length, effective)).converged) < 0.02
+
+
+@pytest.mark.parametrize(("length", "effective"), [(800, 50), (4000, 210)])
+def test_errors_that_are_called_converged_hold_the_mean(length, effective):
+    average = block_average(correlated(length, effective))
+    within = np.abs(average.mean) < average.error
+    assert np.mean(average.converged) > 0.5
+    assert np.mean(within[average.converged]) > 0.58
+
+
+def test_errors_of_longer_series_are_sharper():
+    def spread(length):
+        return np.std(block_average(autoregressive(0.0, length, 300)).error) * np.sqrt(length)
+
+    assert spread(2**15) < 0.7 * spread(2**9)
+
+
 def test_a_slow_motion_behind_a_fast_one_is_not_missed():
     length, systems, tau = 8000, 1000, 101
     slow = autoregressive((tau - 1) / (tau + 1), length, systems)

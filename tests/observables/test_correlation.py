@@ -1,8 +1,10 @@
 """Displacements and velocities in time: known motions, one sum in three ways."""
 
+import dataclasses
 import itertools
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from support import raises
@@ -165,6 +167,37 @@ def test_a_particle_that_changes_its_label_is_found():
     result = jax.jit(as_result_function(ring.update))(other)
     with raises(ObserverError, "Correlations in time need the same particles in every frame."):
         result.raise_assertion()
+
+
+@pytest.mark.parametrize("windows", [3, 8, 9, 20])
+def test_errors_of_diffusion_coefficients_hold_the_truth(windows):
+    """One and two of them; 0.68 and 0.95 for a run without end."""
+    systems, atoms, entry = 400, 4, DisplacementObservation(window=10, every=1)
+    steps = np.random.default_rng(7).normal(size=(10 * windows, systems * atoms, 3))
+    begin = state([np.zeros((atoms, 3))] * systems)
+
+    def moved(positions):
+        data = dataclasses.replace(begin.particles.data, positions=positions)
+        return dataclasses.replace(begin, particles=begin.particles.set_data(data))
+
+    walked = jax.vmap(moved)(jnp.asarray(steps.cumsum(axis=0), jnp.float32))
+    observer = observe(entry.made(begin, identity_lens()), walked)
+    found = entry.found(observer, 1.0).values["diffusion"]
+    deviations = np.abs(found.value - 0.5) / found.error
+    assert 0.62 < np.mean(deviations < 1) < 0.80
+    assert np.mean(deviations < 2) > 0.87
+
+
+def test_a_part_that_a_system_has_not_seen_to_its_end_does_not_count():
+    with jax.enable_x64(True):
+        frozen = np.zeros((FRAMES, 3), bool)
+        frozen[7:, 0] = True
+        states = trajectory(*walks(), frozen)
+        ring = Correlation.of_displacements(states[0], 3).in_parts(4, 5)
+        parts = observe(ring, frames(states)).result_of_parts()
+        seen = np.isfinite(parts[:, 1])
+        np.testing.assert_array_equal(seen[:, 0], [True, False, False, False])
+        np.testing.assert_array_equal(seen[:, 2], [True, True, True, True])
 
 
 # Known motions ----------------------------------------------------------------------------

@@ -16,13 +16,14 @@ The level is chosen as the smallest that meets two conditions. First,
 
 For correlations that decay as one exponential, (ε_l / ε_0)² tends to their time τ, blocks of B
 values make ε_l too small by τ/4B of itself, and its statistical error is √(B/2n) of itself. The
-sum of their squares is smallest at B³ = n τ²/4. Second, no level k > l with eight blocks or more
-may have an error that is larger by more than is uncertain about it,
+sum of their squares is smallest at B³ = n τ²/4. Second, no level k > l with enough blocks may have
+an error that is larger by more than is uncertain about it,
 
-    ε_l ≥ ε_k (1 − 1/√(2(n_k − 1)))
+    ε_l ≥ ε_k (1 − 1/√(2(n_k − 1)))    for n_k ≥ max(8, n^⅓)
 
-or a slow motion would be missed that hides behind a fast one. The rule follows from the numbers on
-the levels alone, so that it can be used on the fly as well. It goes back to
+or a slow motion would be missed that hides behind a fast one; the number of blocks that is enough
+grows with the series, so that errors of longer series are sharper. The rule follows from the
+numbers on the levels alone, so that it can be used on the fly as well. It goes back to
 
     U. Wolff, Comput. Phys. Comm. 156, 143 (2004)
     R. M. Lee, G. J. Conduit, N. Nemec, P. López Ríos, N. D. Drummond,
@@ -61,7 +62,14 @@ FEWEST = 4
 """Values below which nothing can be said about errors."""
 
 FEW = 8
-"""Blocks below which an error is hardly known."""
+"""Blocks below which an error is too uncertain to overrule that of shorter blocks."""
+
+SURE = 16
+"""Blocks from which on an error is called converged.
+
+With fewer, series whose error comes out too small would be told apart as the converged ones: they
+are those for which short blocks seem to be long enough.
+"""
 
 WINDOW = 5.0
 """Sokal's c: the correlations beyond the window are about e⁻⁵ of all."""
@@ -75,7 +83,7 @@ class BlockAverage(NamedTuple):
     error_of_error: np.ndarray
     variance: np.ndarray  # of the values themselves
     block: np.ndarray  # the length of block that was chosen
-    converged: np.ndarray  # False: fewer than eight blocks are left, the error is a guess
+    converged: np.ndarray  # False: fewer than 16 blocks are left, the error is a guess
     errors: np.ndarray  # (levels, ...) the standard error for blocks of 1, 2, 4, ... values
 
 
@@ -83,7 +91,8 @@ def block_average(series: Any) -> BlockAverage:
     """Mean and standard error of a series (time, ...), by blocking.
 
     A constant series has the error 0. Where correlations last for so much of the series that
-    fewer than eight blocks are longer (``converged`` is False), the error is rather too small.
+    fewer than 16 blocks are longer (``converged`` is False), the error is uncertain, and rather too
+    small.
     """
     values = _values(series)
     origin = values[0]
@@ -105,14 +114,14 @@ def chosen_block(mean: Any, counts: np.ndarray, variances: np.ndarray) -> BlockA
     level = _level(errors, counts)
     error, blocks = _at(errors, level), _at(counts, level)
     added = np.maximum(error**2 - _at(errors, np.asarray(np.maximum(level - 1, 0))) ** 2, 0)
-    error = _student(blocks) * np.sqrt(error**2 + added)
+    error = student(blocks) * np.sqrt(error**2 + added)
     found = BlockAverage(
         mean=mean,
         error=error,
         error_of_error=error / np.sqrt(np.maximum(blocks - 1, 1)),
         variance=np.where(enough[0], variances[0], np.nan),
         block=2**level,
-        converged=(blocks >= FEW) | (errors[0] == 0),
+        converged=(blocks >= SURE) | (errors[0] == 0),
         errors=errors,
     )
     return BlockAverage(*map(np.asarray, found))
@@ -125,7 +134,7 @@ def _level(errors: np.ndarray, counts: np.ndarray) -> np.ndarray:
     ratio = known / np.where(known[0] > 0, known[0], 1)
     long = (known >= 0) & (4 * length**3 >= counts[0] * ratio**4)
     sure = known * (1 - 1 / np.sqrt(2.0 * np.maximum(counts - 1, 1)))
-    sure = np.where(counts >= FEW, sure, -1)
+    sure = np.where(counts >= np.maximum(FEW, np.cbrt(counts[0])), sure, -1)
     rest = np.flip(np.maximum.accumulate(np.flip(sure, 0), axis=0), 0)
     fits = long & (known >= rest)
     level = np.where(fits.any(axis=0), np.argmax(fits, axis=0), np.argmax(known, axis=0))
@@ -137,8 +146,8 @@ def _at(values: np.ndarray, level: np.ndarray) -> np.ndarray:
     return np.asarray(np.take_along_axis(values, level[None], axis=0)[0])
 
 
-def _student(blocks: np.ndarray) -> np.ndarray:
-    """Student's factor t for so many blocks: 1.8 for two, 1 for very many."""
+def student(blocks: np.ndarray) -> np.ndarray:
+    """Student's factor t for the scatter of so many blocks: 1.8 for two, 1 for very many."""
     part = 1 / np.maximum(blocks - 1, 1)
     return np.asarray(1 + part / 2 + part**2 / 4 + part**3 / 16)
 

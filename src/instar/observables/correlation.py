@@ -26,6 +26,7 @@ from instar.core.lens import Lens
 from instar.core.utils.declaration import option
 from instar.core.utils.jax import dataclass, field
 from instar.geometry import AllParticles
+from instar.observables.blocks import student
 from instar.observables.diffusion import diffusion, green_kubo
 from instar.observables.entry import (
     Observation,
@@ -177,9 +178,12 @@ class Correlation:
         return total.mean(self.count.sum(axis=0))
 
     def result_of_parts(self) -> Array:
-        """(parts, window, systems): the same for each part that is full; NaN for others."""
-        full = jnp.arange(1, self.count.shape[0] + 1, dtype=jnp.int32) * self.per_part <= self.looks
-        return self.total.mean(jnp.where(full[:, None, None], self.count, 0))
+        """(parts, window, systems): the same for each part that is full; NaN for others.
+
+        A part is full for systems that were there in all of its frames.
+        """
+        full = self.count[:, :1] >= self.per_part
+        return self.total.mean(jnp.where(full, self.count, 0))
 
     @property
     def window(self) -> int:
@@ -242,7 +246,8 @@ class _InTime(Observation):
             return Finding(curves)
         parts = np.asarray(observer.result_of_parts(), np.float64)
         value, *several = (self._diffusion(one, interval) for one in (whole, *parts))
-        error = _error_of_mean(np.array(several))
+        shared = self.window / int(observer.per_part)
+        error = _error_of_mean(np.array(several), shared)
         return Finding(curves, {"diffusion": Value(value, error, "cm^2/s")})
 
     def _curve(self, whole: np.ndarray) -> tuple[str, np.ndarray, str, str]:
@@ -290,14 +295,23 @@ class VelocityObservation(_InTime):
         return green_kubo(whole, interval)[-1]
 
 
-def _error_of_mean(parts: np.ndarray) -> np.ndarray:
-    """(systems,) from values of parts (parts, systems), NaN where a part has not been seen."""
+def _error_of_mean(parts: np.ndarray, shared: float) -> np.ndarray:
+    """(systems,) from values of parts (parts, systems), NaN where a part has not been seen.
+
+    With m parts of the variance s², Student's factor t, and the share x of its frames that a part
+    has in common with the one before,
+
+        ε² = t² s² (1 + x/2) / m
+
+    as neighboring parts that share frames differ by less than independent ones would.
+    """
     seen = np.isfinite(parts)
     count = seen.sum(axis=0)
     number = np.maximum(count, 1)
     mean = np.where(seen, parts, 0).sum(axis=0) / number
     squares = np.where(seen, (parts - mean) ** 2, 0).sum(axis=0)
-    error = np.sqrt(squares / np.maximum(count - 1, 1) / number)
+    variance = squares / np.maximum(count - 1, 1)
+    error = student(number) * np.sqrt(variance * (1 + shared / 2) / number)
     return np.where(count >= _FEWEST, error, np.nan)
 
 

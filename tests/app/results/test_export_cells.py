@@ -27,6 +27,26 @@ def atoms_in(cell, periodic=True, count=20):
     return Atoms(f"C{count}", places, cell=cell, pbc=periodic)
 
 
+LONG = {
+    "hexagonal": [[10, 0, 0], [-15, 15 * np.sqrt(3), 0], [0, 0, 16]],
+    "very skewed": [[9, 0, 0], [22, 8, 0], [-31, 13, 10]],
+}
+"""Cells whose vectors are not the shortest of their lattice."""
+
+
+@pytest.mark.parametrize("name", ["dcd", "xtc", "h5md", "pdb"])
+@pytest.mark.parametrize("cell", LONG.values(), ids=LONG)
+def test_mdanalysis_finds_the_nearest_images_of_long_vectors(tmp_path, name, cell):
+    atoms = atoms_in(np.array(cell, float))
+    atoms.wrap()
+    done = made_run(tmp_path, [[atoms]] * 3)
+    done.export(name)
+    frame = opened(done, 0, name).trajectory[1]
+    expected = atoms.get_all_distances(mic=True)[np.triu_indices(len(atoms), 1)]
+    found = self_distance_array(frame.positions, box=frame.dimensions)
+    np.testing.assert_allclose(found, expected, atol=0.02)
+
+
 @pytest.mark.parametrize("name", ["dcd", "xtc", "h5md"])
 @pytest.mark.parametrize("mirror", [1, -1], ids=["right-handed", "left-handed"])
 def test_mdanalysis_finds_the_nearest_images_of_a_cell_that_lies_anyhow(tmp_path, name, mirror):

@@ -3,6 +3,7 @@
 import sys
 
 import ase.io
+import h5py
 import numpy as np
 import pytest
 from app.exports import READERS, made_run, opened
@@ -137,9 +138,25 @@ def test_frames_at_uneven_times_are_refused_by_dcd_alone(tmp_path, capsys):
     uneven = made_run(tmp_path, [[water()]] * 3, steps=(100, 200, 400))
     said = refused(uneven, "dcd", capsys)
     assert said.startswith("instar: Frames are 100 to 200 steps apart, and a DCD file has one time")
-    uneven.export("xtc")
-    times = [frame.time for frame in opened(uneven, 0, "xtc").trajectory]
-    assert times == pytest.approx([0.25, 0.5, 1.0])
+    for name in ("xtc", "h5md"):
+        uneven.export(name)
+        times = [frame.time for frame in opened(uneven, 0, name).trajectory]
+        assert times == pytest.approx([0.25, 0.5, 1.0])
+    with h5py.File(uneven.path / "h5md" / "system-0.h5md") as file:
+        assert "observables/dt" not in file
+
+
+def test_times_that_an_xtc_file_can_not_tell_apart_are_refused(tmp_path, capsys):
+    late = made_run(tmp_path, [[water()]] * 3, steps=(2 * 10**9, 2 * 10**9 + 100, 2 * 10**9 + 200))
+    said = refused(late, "xtc", capsys)
+    assert said.startswith("instar: Frames up to 5e+06 ps are too close in time for an XTC file")
+
+
+def test_what_a_killed_export_has_left_is_removed(tmp_path):
+    done = made_run(tmp_path, [[water()]] * 3)
+    (done.path / ".pdb-abc").mkdir()
+    done.export("pdb")
+    assert not (done.path / ".pdb-abc").exists()
 
 
 @pytest.mark.parametrize("name", ["dcd", "xtc"])

@@ -13,6 +13,9 @@ from instar.storage import StorageError, open_recording
 
 __all__ = ["Trajectory"]
 
+_MOST_HELD = 2**28
+"""Bytes of a column that is kept once it was read: systems share chunks on disk."""
+
 
 class Trajectory:
     """Frames and thermo of a run, system by system; read when asked for.
@@ -24,6 +27,7 @@ class Trajectory:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._held: dict[str, np.ndarray] = {}
         with open_recording(path) as file:
             self._of_particle = file["particles/system"][:]
             self._numbers = file["particles/numbers"][:]
@@ -82,8 +86,7 @@ class Trajectory:
 
     def complete_cells(self, system: int) -> np.ndarray:
         """(frames, 3, 3) Å: as `cells`, with unit vectors where the structure has no vector."""
-        with open_recording(self.path) as file:
-            return file["frames/cell"][: self.count(system), system]
+        return self._frames("cell", system, system)
 
     def atoms(self, system: int, frame: int = -1) -> Atoms:
         """One frame as an ASE structure; with velocities, in ASE's units, if they were recorded."""
@@ -154,8 +157,19 @@ class Trajectory:
         return slice(int(first), int(last))
 
     def _column(self, name: str, system: int) -> np.ndarray:
+        return self._frames(name, system, self.rows(system))
+
+    def _frames(self, name: str, system: int, rows: int | slice) -> np.ndarray:
+        """Rows of a column in all frames of a system; a small column is read as a whole, once."""
+        count = self.count(system)
+        if name in self._held:
+            return self._held[name][:count, rows].copy()
         with open_recording(self.path) as file:
-            return file[f"frames/{name}"][: self.count(system), self.rows(system)]
+            column = file[f"frames/{name}"]
+            if column.nbytes > _MOST_HELD:
+                return column[:count, rows]
+            self._held[name] = column[:]
+        return self._held[name][:count, rows].copy()
 
 
 def _text(names: np.ndarray) -> list[str]:

@@ -37,6 +37,8 @@ def _whole(folder: Path, write: Callable[[Path], list[Path]]) -> list[Path]:
 
     If that fails nothing is left behind, and files of an earlier export stay as they were.
     """
+    for left in folder.parent.glob(f".{folder.name}-*"):  # by an export that was killed
+        shutil.rmtree(left, ignore_errors=True)
     beside = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     try:
         names = [path.relative_to(beside) for path in write(beside)]

@@ -2,12 +2,18 @@
 
 Such formats, and programs that read them, hold two things to be true that are not so in a run: the
 first vector of a cell lies along x and the second in the xy plane; and a system that has a cell
-repeats along all three of its vectors. `Frames` are frames for which both are true, and nothing
-that can be measured has changed:
+repeats along all three of its vectors. `Frames` are frames for which both are true:
 
 A cell A (vectors as rows) is turned by the rotation Q into A = L·Q with a lower triangle L whose
 diagonal is positive; positions and velocities are turned with it, r → r·Qᵀ. A left-handed cell
 becomes −A first, which is the same lattice with the same lengths and angles: nothing is mirrored.
+Multiples of vectors are then taken from those after them until |b_x|, |c_x| ≤ a_x/2 and
+|c_y| ≤ b_y/2: the same lattice again, in the only form whose nearest images GROMACS and MDAnalysis
+find.
+
+Distances and angles within a frame stay what they are. A cell that changes its shape turns each
+frame by another rotation: what is measured between frames, such as displacements, is then to be
+taken from the run itself, or from extxyz.
 
 Along a vector that does not repeat, the cell becomes so long that no atom is nearer to an image of
 another one than to the atom itself. What does not repeat at all has no cell.
@@ -28,6 +34,7 @@ __all__ = [
     "is_standard",
     "lengths_and_cosines",
     "picoseconds",
+    "reduced",
 ]
 
 _SINGLE = float(np.finfo(np.float32).eps)
@@ -64,6 +71,7 @@ def frames_of(trajectory: Trajectory, system: int) -> Frames:
         cells, rotations = _standard(cells)
         positions = _rotated(positions, rotations)
         velocities = None if velocities is None else _rotated(velocities, rotations)
+    cells = None if cells is None else reduced(cells)
     steps, times = trajectory.steps[:count], picoseconds(trajectory)[:count]
     return Frames(trajectory.numbers(system), positions, velocities, cells, steps, times)
 
@@ -82,6 +90,19 @@ def is_standard(cells: np.ndarray) -> bool:
     size = np.linalg.norm(cells, axis=-1).min(axis=-1)
     diagonal = np.diagonal(cells, axis1=1, axis2=2)
     return bool((diagonal > 0).all() and (above <= _SINGLE * size).all())
+
+
+def reduced(cells: np.ndarray) -> np.ndarray:
+    """The same lattices, from lower triangles whose entries beside the diagonal are small.
+
+    An entry may be half of the diagonal and a little more, or rounding would decide.
+    """
+    found = np.array(cells, float)
+    for vector, other in ((2, 1), (2, 0), (1, 0)):
+        times = found[:, vector, other] / found[:, other, other]
+        times = np.where(np.abs(times) > 0.5 + 1e-5, np.round(times), 0.0)
+        found[:, vector] -= times[:, None] * found[:, other]
+    return found.astype(cells.dtype)
 
 
 def picoseconds(trajectory: Trajectory) -> np.ndarray:

@@ -14,7 +14,13 @@ import h5py
 import numpy as np
 
 from instar.app.results.export.format import export_format, path_of
-from instar.app.results.export.frames import closed_cells, frames_of, is_standard, picoseconds
+from instar.app.results.export.frames import (
+    closed_cells,
+    frames_of,
+    is_standard,
+    picoseconds,
+    reduced,
+)
 from instar.app.results.trajectory import Trajectory
 from instar.storage import open_recording
 
@@ -57,7 +63,8 @@ def _shown(source: Any, trajectory: Trajectory, system: int) -> tuple[Any, dict[
     """Cells, and positions and velocities: views, or copies if the system must be turned."""
     cells = closed_cells(trajectory, system)
     if cells is None or is_standard(cells):
-        return cells, _views(source, trajectory, system)
+        shown = None if cells is None else reduced(cells)
+        return shown, _views(source, trajectory, system)
     frames = frames_of(trajectory, system)
     columns = {"position": frames.positions, "velocity": frames.velocities}
     return frames.cells, {name: one for name, one in columns.items() if one is not None}
@@ -75,12 +82,16 @@ def _write_about(file: h5py.File) -> None:
 def _write_interval(observables: Any, trajectory: Trajectory, count: int) -> None:
     """The time between frames (ps), 0 for one frame, as an observable called ``dt``.
 
+    Where frames are not equally far apart there is none.
+
     MDAnalysis does not compute it from the times of an H5MD file: without it, it takes 1 ps. It
     has all observables as data of a frame, without a change of units; and ``trajectory.dt`` is
     the data called ``dt``.
     """
     times = picoseconds(trajectory)[:count]
     interval = times[1] - times[0] if count > 1 else 0.0
+    if not np.allclose(np.diff(times), interval, rtol=1e-6, atol=0):
+        return
     _write_element(observables, "dt", trajectory, np.full(count, interval), "ps")
 
 

@@ -40,8 +40,19 @@ def _write(path: Path, frames: Frames, opened: Any) -> None:
             f"Atoms are more than {_FARTHEST:.0e} Å from the origin, which an XTC file can't hold."
             "\nExport to dcd, extxyz or h5md, which have no such limit."
         )
+    _check_times(frames.times)
     none = np.zeros((len(frames.steps), 3, 3))
     boxes = (none if frames.cells is None else frames.cells) / _NANOMETRE
     with opened(str(path), "w") as file:
         for frame, (step, time) in enumerate(zip(frames.steps, frames.times, strict=True)):
             file.write(frames.positions[frame] / _NANOMETRE, boxes[frame], int(step), float(time))
+
+
+def _check_times(times: np.ndarray) -> None:
+    """Refuse times that single precision, which the format has, does not tell apart."""
+    kept = np.diff(times.astype(np.float32).astype(float))
+    if not np.allclose(kept, np.diff(times), rtol=0.01, atol=0):
+        raise ExportError(
+            f"Frames up to {times[-1]:.6g} ps are too close in time for an XTC file, which has "
+            "seven digits of a time.\nExport to extxyz or h5md, which have all of them."
+        )
