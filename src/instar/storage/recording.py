@@ -26,16 +26,13 @@ from typing import Any
 import h5py
 import numpy as np
 
-from instar.storage.files import StorageError, synced, write_atomically
+from instar.storage.files import synced, write_atomically
+from instar.storage.within import RecordingError, check_main, check_segment
 
 __all__ = ["Column", "Recording", "RecordingError", "open_recording"]
 
 _CHUNK_BYTES = 2**20
 """About what one chunk holds: compressed and read as one."""
-
-
-class RecordingError(StorageError):
-    """A recording that can't be read, or can't be written."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -238,6 +235,7 @@ def _new_segment(path: Path, streams: Streams, part: Part) -> h5py.File:
 
 
 def _segment_at(path: Path, streams: Streams) -> _Segment:
+    check_segment(path)
     with _opened(path) as file:
         counts = {}
         for stream, columns in streams.items():
@@ -246,58 +244,41 @@ def _segment_at(path: Path, streams: Streams) -> _Segment:
                 raise RecordingError(
                     f"{path} has no {stream}/{missing[0]}, which is asked for now."
                 )
-            lengths = {file[f"{stream}/{name}"].shape[0] for name in columns}
+            lengths = {(file[f"{stream}/{name}"].shape or (-1,))[0] for name in columns}
             if len(lengths) > 1:
                 raise RecordingError(f"{path} is damaged: columns of {stream} differ in length.")
             counts[stream] = lengths.pop()
-        part = {axis: range(*map(int, ends)) for axis, ends in file.attrs.items()}
-        return _Segment(counts, part)
+        return _Segment(counts, {axis: _range(path, axis, e) for axis, e in file.attrs.items()})
+
+
+def _range(path: Path, axis: str, ends: Any) -> range:
+    """The part of an axis that a segment says it holds."""
+    try:
+        first, last = (int(end) for end in ends)
+    except (TypeError, ValueError):
+        first, last = 1, 0
+    if not 0 <= first <= last:
+        raise RecordingError(f"{path} is damaged: it holds no range of {axis}.")
+    return range(first, last)
 
 
 @contextlib.contextmanager
 def open_recording(path: Path) -> Any:
     """The main file of a recording, for reading; all that it shows must be there.
 
-    A file that points to places outside of its own folder is refused.
+    A file that points to places outside of its own folder is refused, and so is one that claims
+    more numbers than there are: see `instar.storage.within`.
     """
     with _opened(path) as file:
         if file.attrs.get("format") != "instar recording":
             raise RecordingError(f"{path} is no recording of instar.")
-        if file.attrs["version"] != 1:
+        version = file.attrs.get("version")
+        if version != 1:
             raise RecordingError(
-                f"{path} is a recording of version {file.attrs['version']}; this instar reads 1."
+                f"{path} is a recording of version {version}; this instar reads 1."
             )
-        _check_links(path, file)
+        check_main(path, file)
         yield file
-
-
-def _check_links(path: Path, group: Any) -> None:
-    for name in group:
-        if not isinstance(group.get(name, getlink=True), h5py.HardLink):
-            raise RecordingError(
-                f"{path} has a link at {group.name}/{name}; links are not followed."
-            )
-        item = group[name]
-        if isinstance(item, h5py.Group):
-            _check_links(path, item)
-        elif item.external:
-            raise RecordingError(f"{path} keeps {item.name} in another file; it is not read.")
-        elif item.is_virtual:
-            _check_sources(path, item)
-
-
-def _check_sources(path: Path, dataset: Any) -> None:
-    for source in dataset.virtual_sources():
-        place = Path(source.file_name)
-        if place.is_absolute() or place.parts[:-1] != (path.stem,):
-            raise RecordingError(
-                f"{path} shows {source.file_name}, which is outside of its folder; it is not read."
-            )
-        if not (path.parent / place).is_file():
-            raise RecordingError(
-                f"{path} shows {source.file_name}, which is not there.\n"
-                f"Keep the folder {path.stem} beside the file."
-            )
 
 
 @contextlib.contextmanager
@@ -307,4 +288,8 @@ def _opened(path: Path) -> Any:
     except OSError as error:
         raise RecordingError(f"{path} can't be read as HDF5: {error}.") from error
     with file:
-        yield file
+        try:
+            yield file
+        except (OSError, KeyError) as error:
+            told = error.args[0] if error.args else type(error).__name__
+            raise RecordingError(f"{path} is damaged: {told}.") from error

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from ase import Atoms, units
 
+from instar.app.results.consistency import inconsistency
 from instar.storage import StorageError, open_recording
 
 __all__ = ["Trajectory"]
@@ -19,6 +20,8 @@ class Trajectory:
     def __init__(self, path: Path) -> None:
         self.path = path
         with open_recording(path) as file:
+            if (wrong := inconsistency(file)) is not None:
+                raise StorageError(f"{path} is damaged: {wrong}.")
             self._of_particle = file["particles/system"][:]
             self._numbers = file["particles/numbers"][:]
             self._masses = file["particles/masses"][:]
