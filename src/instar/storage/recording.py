@@ -99,6 +99,8 @@ class Recording:
         self._open: h5py.File | None = None
         self._pending: dict[str, list[Mapping[str, np.ndarray]]] = {name: [] for name in streams}
         self.folder.mkdir(exist_ok=True)
+        if segments and not self._segment(segments - 1).is_file():
+            raise RecordingError(f"{self._segment(segments - 1)} is not there, and is needed.")
         kept = [self._segment(number) for number in range(segments)]
         self._closed = [_segment_at(segment, streams) for segment in kept]
         self._write_main()

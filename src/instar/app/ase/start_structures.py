@@ -10,6 +10,7 @@ import numpy as np
 from ase import Atoms
 
 from instar.app.ase.structures import labels_of
+from instar.storage import StorageError, read_arrays
 
 __all__ = ["packed", "unpacked"]
 
@@ -44,10 +45,41 @@ def _fixed(atoms: Atoms) -> np.ndarray:
     return fixed
 
 
+def _check(content: dict[str, np.ndarray]) -> None:
+    """Refuse arrays that do not fit together: a file may come from anywhere."""
+    counts = content.get("counts", np.zeros(0))
+    if counts.ndim != 1 or counts.dtype.kind not in "iu" or np.any(counts < 1):
+        raise StorageError("counts are no whole numbers above 0")
+    systems, atoms = len(counts), sum(map(int, counts))
+    for name, (shape, kinds) in _COLUMNS.items():
+        rows = systems if name in ("cell", "pbc") else atoms
+        array = content.get(name)
+        if array is None or array.shape != (rows, *shape) or array.dtype.kind not in kinds:
+            raise StorageError(f"{name} is missing, or is not what {systems} structures need")
+        if array.dtype.kind == "f" and not np.isfinite(array).all():
+            raise StorageError(f"{name} has entries that are not finite")
+    if np.any(content["numbers"] < 0) or np.any(content["numbers"] > 118):
+        raise StorageError("numbers has entries that no element has")
+
+
+_COLUMNS = {
+    "cell": ((3, 3), "f"),
+    "pbc": ((3,), "b"),
+    "numbers": ((), "iu"),
+    "positions": ((3,), "f"),
+    "momenta": ((3,), "f"),
+    "masses": ((), "f"),
+    "charges": ((), "f"),
+    "labels": ((), "U"),
+    "fixed": ((), "b"),
+}
+"""For each array the shape of one row, and the kinds of its numbers."""
+
+
 def unpacked(path: Path) -> tuple[Atoms, ...]:
-    """What `packed` was called with, as far as a run is concerned."""
-    with np.load(path, allow_pickle=False) as file:
-        content = {name: file[name] for name in file.files}
+    """What `packed` was called with, as far as a run is concerned; else a `StorageError`."""
+    content = read_arrays(path.read_bytes())
+    _check(content)
     found, first = [], 0
     for number, count in enumerate(content["counts"]):
         rows = slice(first, first + count)
