@@ -22,7 +22,10 @@ from instar.app.config.potentials import Recipe, Trust, recipe_of
 from instar.app.config.schema import Config, SystemConfig, config_model
 from instar.app.config.systems import UnmadeStructureError, Wanted, expanded, structure_of
 from instar.app.config.text import Place, Text, parsed_yaml, read_yaml, wrong_text
+from instar.geometry import Cell
 from instar.memory import BudgetError, find_budget
+from instar.neighbors.neighbor_list import extents
+from instar.neighbors.sizes import uncountable
 from instar.observables import Observation
 from instar.potentials import Potential
 from instar.potentials.structures import Problem as Lack
@@ -131,6 +134,7 @@ def _loaded(
             [(("systems",), f"{len(systems)} systems, where the run has {len(made)}")]
         )
     potential = _made(recipe, systems, made)
+    _check_reach(potential, structures_of(made), systems, getattr(config.method, "skin", 0.0))
     _check_observations(observations, structures_of(made), config.run.steps)
     return Loaded(config, data, systems, made, recipe, observations, {range(len(made)): potential})
 
@@ -251,6 +255,26 @@ def _made(recipe: Recipe, systems: Sequence[Wanted], structures: Sequence[Atoms]
     if problems or potential is None:
         raise _ProblemsError(_once([_placed(problem, systems) for problem in problems]))
     return potential
+
+
+def _check_reach(
+    potential: Potential, structures: Structures, systems: Sequence[Wanted], skin: float
+) -> None:
+    """Refuse cutoffs that reach over more images of the cell than can be counted."""
+    if potential.reach is None:
+        return
+    cell = Cell.of(structures.vectors, structures.periodic)
+    reach = np.broadcast_to(np.asarray(potential.reach, float) + skin, len(structures))
+    found = uncountable(extents(structures.positions, structures.system, cell, reach))
+    if found:
+        raise _ProblemsError(
+            _once(
+                [
+                    (("systems", systems[n].entry), f"{what}; make the cutoff shorter")
+                    for n, what in found.items()
+                ]
+            )
+        )
 
 
 def _placed(problem: Lack, systems: Sequence[Wanted]) -> Problem:

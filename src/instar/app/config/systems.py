@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -12,6 +13,7 @@ from ase import Atoms
 from ase.data import atomic_masses, atomic_numbers
 from ase.neighborlist import neighbor_list
 
+from instar.app.ase.structures import unfit
 from instar.app.config.entries import nearest
 from instar.app.config.schema import (
     FileStructure,
@@ -20,6 +22,7 @@ from instar.app.config.schema import (
     SystemConfig,
 )
 from instar.app.config.structure_files import StructureFileError, read_structure
+from instar.memory import find_budget, show
 
 __all__ = ["UnmadeStructureError", "Wanted", "expanded", "structure_of"]
 
@@ -36,6 +39,11 @@ _LATTICES = {
 
 _TOO_CLOSE = 0.05  # Å
 _TRIES = 20_000
+_MOST_PACKED = 20_000
+"""Atoms; the time goes with the square of their number."""
+
+BYTES_PER_ATOM = 800
+"""What an atom takes at least, about."""
 
 
 class UnmadeStructureError(ValueError):
@@ -92,6 +100,7 @@ def _lattice(structure: LatticeStructure) -> Atoms:
     places = _LATTICES[structure.lattice]
     density, mass = structure.density, len(places) * _mass(structure.species)
     a = structure.a if density is None else (mass / density) ** (1 / 3)
+    _check_room(len(places), structure.repeat)
     species = [structure.species] * len(places)
     cell = Atoms(species, scaled_positions=places, cell=[a, a, a], pbc=True)
     return cell.repeat(structure.repeat)
@@ -105,11 +114,27 @@ def _read(structure: FileStructure, folder: Path) -> Atoms:
         raise UnmadeStructureError(str(error)) from error
     if len(atoms) == 0:
         raise UnmadeStructureError(f"{path} has no atoms")
+    _check_room(len(atoms), structure.repeat)
     return atoms.repeat(structure.repeat) if structure.repeat != (1, 1, 1) else atoms
+
+
+def _check_room(atoms: int, repeat: tuple[int, int, int]) -> None:
+    """Refuse more atoms than memory can hold, before any is made."""
+    count, limit = atoms * math.prod(repeat), find_budget(None).bytes
+    if (need := count * BYTES_PER_ATOM) > limit:
+        raise UnmadeStructureError(
+            f"{count} atoms need {show(need)} at least, and there are {show(limit)} of memory; "
+            "repeat it less often"
+        )
 
 
 def _packed(structure: RandomStructure, rng: np.random.Generator) -> Atoms:
     """Atoms one after the other, at random places that are still free."""
+    if (count := sum(structure.random.values())) > _MOST_PACKED:
+        raise UnmadeStructureError(
+            f"{count} atoms at random places would take too long to find; at most {_MOST_PACKED} "
+            "are placed like that: start from a lattice or a file"
+        )
     symbols = [name for name, count in structure.random.items() for _ in range(count)]
     edge = (sum(map(_mass, symbols)) / structure.density) ** (1 / 3)  # pyright: ignore[reportOperatorIssue]
     placed = np.empty((0, 3))
@@ -131,14 +156,15 @@ def _packed(structure: RandomStructure, rng: np.random.Generator) -> Atoms:
 
 
 def _check_apart(atoms: Atoms) -> None:
-    if not (np.isfinite(atoms.positions).all() and np.isfinite(atoms.cell.array).all()):
-        bad = np.flatnonzero(~np.isfinite(atoms.positions).all(axis=1))
-        where = f"atom {bad[0]} has the position {atoms.positions[bad[0]].tolist()}"
-        raise UnmadeStructureError(
-            where if len(bad) else "its cell has entries that are not finite"
-        )
-    if abs(np.linalg.det(atoms.cell.array)) < 1e-6 and atoms.pbc.any() and atoms.pbc.all():
+    if (
+        np.abs(atoms.cell.array).max() < 1e7
+        and abs(np.linalg.det(atoms.cell.array)) < 1e-6
+        and atoms.pbc.any()
+        and atoms.pbc.all()
+    ):
         raise UnmadeStructureError(f"its cell {atoms.cell.array.tolist()} has no volume")
+    if (why := unfit(atoms)) is not None:
+        raise UnmadeStructureError(why)
     first, second = neighbor_list("ij", atoms, _TOO_CLOSE)
     if len(first):
         raise UnmadeStructureError(f"atoms {first[0]} and {second[0]} are at the same place")

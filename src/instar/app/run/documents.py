@@ -91,7 +91,7 @@ def wrong_meta(meta: dict[str, Any]) -> str | None:
     return found
 
 
-def _wrong(adapter: TypeAdapter[Any], content: Any) -> str | None:
+def _wrong(adapter: Any, content: Any) -> str | None:
     try:
         adapter.validate_python(content)
     except ValidationError as error:
