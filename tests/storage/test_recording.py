@@ -138,6 +138,72 @@ def test_files_that_point_elsewhere_are_refused(tmp_path, kind):
         pass
 
 
+ELSEWHERE = {
+    "external link": "links are not followed",
+    "soft link": "links are not followed",
+    "external data": "is not read",
+    "view": "a segment is not read beyond itself",
+    "symbolic link": "is a link to another folder; it is not read",
+}
+
+
+@pytest.mark.parametrize("kind", ELSEWHERE)
+def test_segments_that_lead_elsewhere_are_refused(tmp_path, kind):
+    path, secret = tmp_path / "trajectory.h5", tmp_path / "secret.h5"
+    writing = recording(path)
+    writing.append("frames", rows(0, 4))
+    writing.commit()
+    segment = tmp_path / "trajectory" / "00000.h5"
+    segment.rename(secret)
+    with h5py.File(secret, "a") as file:
+        shape = file["frames/positions"].shape
+    if kind == "symbolic link":
+        segment.symlink_to(secret)
+    else:
+        with h5py.File(segment, "w") as file:
+            if kind == "external link":
+                file["frames"] = h5py.ExternalLink("../secret.h5", "/frames")
+            elif kind == "soft link":
+                file["frames"] = h5py.SoftLink("/x")
+            elif kind == "external data":
+                file.create_dataset(
+                    "frames/positions", (3,), float, external=[(str(secret), 0, 24)]
+                )
+            else:
+                layout = h5py.VirtualLayout(shape, float)
+                layout[:] = h5py.VirtualSource(str(secret), "frames/positions", shape)
+                file.create_virtual_dataset("frames/positions", layout)
+    with pytest.raises(RecordingError, match=ELSEWHERE[kind]), open_recording(path):
+        pass
+
+
+@pytest.mark.parametrize("place", ["main", "segment", "view"])
+def test_sizes_that_are_only_claimed_are_refused(tmp_path, place):
+    path = tmp_path / "trajectory.h5"
+    writing = recording(path)
+    writing.append("frames", rows(0, 4))
+    writing.commit()
+    target = tmp_path / "trajectory" / "00000.h5" if place == "segment" else path
+    with h5py.File(target, "a") as file:
+        if place == "view":
+            layout = h5py.VirtualLayout((2**40,), float)
+            layout[:4] = h5py.VirtualSource("trajectory/00000.h5", "frames/step", (4,))
+            file.create_virtual_dataset("more", layout)
+        else:
+            file.create_dataset("more", (2**40,), float, chunks=(1024,), compression="gzip")
+    with pytest.raises(RecordingError, match=r"claims .* it is not read"), open_recording(path):
+        pass
+
+
+def test_a_group_that_holds_itself_is_refused(tmp_path):
+    path = tmp_path / "trajectory.h5"
+    recording(path)
+    with h5py.File(path, "a") as file:
+        file["frames/again"] = file["frames"]
+    with pytest.raises(RecordingError, match="groups within groups"), open_recording(path):
+        pass
+
+
 def test_what_is_no_recording_is_refused(tmp_path):
     path = tmp_path / "trajectory.h5"
     path.write_text("nothing of the kind")

@@ -309,6 +309,21 @@ class NeighborList:
         shifts = jnp.einsum("pnk,pkx->pnx", matrix.shift.astype(vectors.dtype), vectors)
         return Edges.rows(matrix.neighbors.indices, shifts)
 
+    def out_of_bounds(self) -> str | None:
+        """The name of a column that points beyond what it points to; for lists from files."""
+        images, particles = self.images.owner.shape[0], self.positions.shape[0]
+        bounds = {
+            "images.owner": (self.images.owner, particles + 1),
+            "rows": (self.rows, images),
+            "slots": (self.slots, images),
+            "place": (self.place, max(1, self.rows.size)),
+        }
+        for name, (column, end) in bounds.items():
+            known = np.asarray(column)
+            if known.size and (known.min() < 0 or known.max() >= end):
+                return name
+        return None
+
     def _by_particle(self, slots: Array) -> Array:
         """(blocks, room, width) → (particles, room)."""
         rows = jnp.swapaxes(slots, 1, 2).reshape(-1, slots.shape[1])

@@ -14,7 +14,15 @@ import numpy as np
 from instar.core.utils.jax import dataclass, field
 from instar.neighbors.search import WORD
 
-__all__ = ["Extents", "Sizes", "estimate", "image_room", "search_cost"]
+__all__ = [
+    "Extents",
+    "ReachError",
+    "Sizes",
+    "estimate",
+    "image_room",
+    "search_cost",
+    "uncountable",
+]
 
 SUBDIVISIONS = (0, 1, 2, 3)
 """Bins to a reach that the cost model chooses from; 0 tests all pairs of a system."""
@@ -58,6 +66,7 @@ class Extents(NamedTuple):
 
 def estimate(known: Extents, subdivision: int | None = None) -> Sizes:
     """Sizes for these systems; with ``subdivision`` None the cheapest search is chosen."""
+    _check_countable(known)
     counts, span, images, reach = known.counts, known.span, known.images, known.reach
     density = counts / known.volumes
     neighbors = np.minimum(density * (4 / 3) * math.pi * reach**3, images)
@@ -76,6 +85,34 @@ def estimate(known: Extents, subdivision: int | None = None) -> Sizes:
         words=max(1, math.ceil(column / WORD)),
         subdivision=best,
     )
+
+
+class ReachError(ValueError):
+    """Particles that see too many periodic images to count them."""
+
+
+def uncountable(known: Extents) -> dict[int, str]:
+    """Systems whose images, or pairs, are beyond counting in 32 bits: what is wrong, in words."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        images = known.images
+        pairs = known.counts * np.minimum(images, known.counts * known.reach**3 / known.volumes)
+    far = ~((images < _MOST_ROWS) & (pairs < _MOST_PAIRS))
+    return {
+        int(n): f"particles that see {known.reach[n]:.4g} Å far, in a cell of the heights "
+        f"{', '.join(f'{h:.4g}' for h in known.heights[n])} Å, have about {images[n]:.1g} images"
+        for n in np.flatnonzero(far)
+    }
+
+
+_MOST_ROWS, _MOST_PAIRS = 2.0**30, 2.0**40
+
+
+def _check_countable(known: Extents) -> None:
+    for system, what in uncountable(known).items():
+        raise ReachError(
+            f"System {system}: {what}, which are too many.\n"
+            "Make the cutoff or the skin shorter, or look at the cell: is it in Å?"
+        )
 
 
 def image_room(images: Any) -> Any:

@@ -193,7 +193,7 @@ class Wall(External):
 
     def energy(self, positions: Array, strength: Array) -> Array:
         """ε (σ/d)⁹, infinite for d ≤ 0."""
-        unit = self.normal / jnp.linalg.norm(self.normal)
+        unit = _unit(self.normal)
         distance = jnp.sum((positions - self.point[None]) * unit[None], axis=1)
         safe = jnp.where(distance > 0, distance, 1)
         energy = self.epsilon * (self.sigma / safe) ** 9
@@ -201,7 +201,13 @@ class Wall(External):
 
     def directions(self) -> Array | np.ndarray:
         """Across the plane."""
-        return self.normal[None]
+        return _unit(self.normal)[None]
+
+
+def _unit(direction: Any) -> Any:
+    """A vector of length 1; its square may be too small for a number, so it is scaled first."""
+    scaled = direction / jnp.max(jnp.abs(direction))
+    return scaled / jnp.linalg.norm(scaled)
 
 
 def _changes_along(directions: Any, vectors: Any, xp: Any) -> Any:

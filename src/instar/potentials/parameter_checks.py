@@ -25,4 +25,6 @@ def direction(value: tuple[float, ...]) -> tuple[float, ...]:
     """A vector that points somewhere."""
     if not any(value):
         raise ValueError("a direction is not zero along all axes")
+    if not 1e-6 <= (length := math.hypot(*value)) <= 1e6:
+        raise ValueError(f"a direction has a length of about 1, not {length:g}")
     return value

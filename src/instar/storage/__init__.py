@@ -1,6 +1,6 @@
 """Arrays on disk: recordings that grow, and checkpoints; explicit schemas, never pickle."""
 
-from instar.storage.arrays import packed_arrays, unpacked_arrays
+from instar.storage.arrays import packed_arrays, read_arrays, unpacked_arrays
 from instar.storage.background import Background
 from instar.storage.checkpoint import (
     Checkpoint,
@@ -31,6 +31,7 @@ __all__ = [
     "newest_checkpoint",
     "open_recording",
     "packed_arrays",
+    "read_arrays",
     "read_checkpoint",
     "recorded_segments",
     "unpacked_arrays",

@@ -77,6 +77,8 @@ def read_checkpoint(path: Path) -> Checkpoint:
         content = path.read_bytes()
     except OSError as error:
         raise CheckpointError(f"{path} can't be read: {error.strerror}.") from error
+    except MemoryError as error:
+        raise CheckpointError(f"{path} is larger than the memory.") from error
     first, _, rest = content.partition(b"\n")
     if not first.startswith(_FORMAT):
         raise CheckpointError(f"{path} is no checkpoint, or its first line is damaged.")
@@ -89,7 +91,10 @@ def read_checkpoint(path: Path) -> Checkpoint:
     digest, _, payload = rest.partition(b"\n")
     if hashlib.sha256(payload).hexdigest().encode() != digest:
         raise CheckpointError(f"{path} is damaged: its checksum is another one.")
-    return Checkpoint(*unpacked_arrays(payload))
+    try:
+        return Checkpoint(*unpacked_arrays(payload))
+    except StorageError as error:
+        raise CheckpointError(f"{path} is damaged: {error}.") from error
 
 
 def newest_checkpoint(folder: Path) -> tuple[Checkpoint, list[str]]:

@@ -29,6 +29,7 @@ import h5py
 import numpy as np
 
 from instar.storage.files import StorageError, synced, write_atomically
+from instar.storage.within import RecordingError, check_main, check_segment
 
 __all__ = ["Column", "Recording", "RecordingError", "open_recording", "recorded_segments"]
 
@@ -37,10 +38,6 @@ _VERSION = 1
 
 _CHUNK_BYTES = 2**20
 """About what one chunk holds: compressed and read as one."""
-
-
-class RecordingError(StorageError):
-    """A recording that can't be read, or can't be written."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -107,6 +104,8 @@ class Recording:
         self._open: h5py.File | None = None
         self._pending: dict[str, list[Mapping[str, np.ndarray]]] = {name: [] for name in streams}
         self.folder.mkdir(exist_ok=True)
+        if segments and not self._segment(segments - 1).is_file():
+            raise RecordingError(f"{self._segment(segments - 1)} is not there, and is needed.")
         kept = [self._segment(number) for number in range(segments)]
         self._closed = [_segment_at(segment, streams) for segment in kept]
         self._write_main()
@@ -248,6 +247,7 @@ def _new_segment(path: Path, streams: Streams, part: Part) -> h5py.File:
 
 
 def _segment_at(path: Path, streams: Streams) -> _Segment:
+    check_segment(path)
     with _opened(path) as file:
         counts = {}
         for stream, columns in streams.items():
@@ -256,13 +256,13 @@ def _segment_at(path: Path, streams: Streams) -> _Segment:
                 raise RecordingError(
                     f"{path} has no {stream}/{missing[0]}, which is asked for now."
                 )
-            lengths = {file[f"{stream}/{name}"].shape[0] for name in columns}
+            lengths = {(file[f"{stream}/{name}"].shape or (-1,))[0] for name in columns}
             if len(lengths) > 1:
                 raise RecordingError(f"{path} is damaged: columns of {stream} differ in length.")
             counts[stream] = lengths.pop()
         _check_version(path, file)
         ends = {axis: ends for axis, ends in file.attrs.items() if axis != "version"}
-        return _Segment(counts, {axis: range(*map(int, one)) for axis, one in ends.items()})
+        return _Segment(counts, {axis: _range(path, axis, one) for axis, one in ends.items()})
 
 
 def _check_version(path: Path, file: h5py.File) -> None:
@@ -304,47 +304,30 @@ def _writing(path: Path) -> Iterator[None]:
         raise RecordingError(f"{path} can't be written: {reason}.") from error
 
 
+def _range(path: Path, axis: str, ends: Any) -> range:
+    """The part of an axis that a segment says it holds."""
+    try:
+        first, last = (int(end) for end in ends)
+    except (TypeError, ValueError):
+        first, last = 1, 0
+    if not 0 <= first <= last:
+        raise RecordingError(f"{path} is damaged: it holds no range of {axis}.")
+    return range(first, last)
+
+
 @contextlib.contextmanager
 def open_recording(path: Path) -> Any:
     """The main file of a recording, for reading; all that it shows must be there.
 
-    A file that points to places outside of its own folder is refused.
+    A file that points to places outside of its own folder is refused, and so is one that claims
+    more numbers than there are: see `instar.storage.within`.
     """
     with _opened(path) as file:
         if file.attrs.get("format") != "instar recording":
             raise RecordingError(f"{path} is no recording of instar.")
         _check_version(path, file)
-        _check_links(path, file)
+        check_main(path, file)
         yield file
-
-
-def _check_links(path: Path, group: Any) -> None:
-    for name in group:
-        if not isinstance(group.get(name, getlink=True), h5py.HardLink):
-            raise RecordingError(
-                f"{path} has a link at {group.name}/{name}; links are not followed."
-            )
-        item = group[name]
-        if isinstance(item, h5py.Group):
-            _check_links(path, item)
-        elif item.external:
-            raise RecordingError(f"{path} keeps {item.name} in another file; it is not read.")
-        elif item.is_virtual:
-            _check_sources(path, item)
-
-
-def _check_sources(path: Path, dataset: Any) -> None:
-    for source in dataset.virtual_sources():
-        place = Path(source.file_name)
-        if place.is_absolute() or place.parts[:-1] != (path.stem,):
-            raise RecordingError(
-                f"{path} shows {source.file_name}, which is outside of its folder; it is not read."
-            )
-        if not (path.parent / place).is_file():
-            raise RecordingError(
-                f"{path} shows {source.file_name}, which is not there.\n"
-                f"Keep the folder {path.stem} beside the file."
-            )
 
 
 @contextlib.contextmanager
@@ -354,4 +337,8 @@ def _opened(path: Path) -> Any:
     except OSError as error:
         raise RecordingError(f"{path} can't be read as HDF5: {error}.") from error
     with file:
-        yield file
+        try:
+            yield file
+        except (OSError, KeyError) as error:
+            told = error.args[0] if error.args else type(error).__name__
+            raise RecordingError(f"{path} is damaged: {told}.") from error

@@ -14,7 +14,7 @@ from ase.calculators.calculator import (
 )
 from ase.stress import full_3x3_to_voigt_6_stress
 
-from instar.app.ase.structures import labels_of
+from instar.app.ase.structures import labels_of, naming_coincidences
 from instar.app.config.potentials import Trust, recipe_of
 from instar.app.evaluation.point import Point, check_precision, computed, prepared
 
@@ -68,7 +68,7 @@ class InstarCalculator(Calculator):
         super().calculate(atoms, properties, system_changes)
         assert self.atoms is not None
         properties = properties or ["energy"]
-        with jax.enable_x64(self._precision == "float64"):
+        with jax.enable_x64(self._precision == "float64"), naming_coincidences([self.atoms]):
             per_particle = "energies" in properties
             evaluation, self._point = computed(
                 self._prepared(self.atoms), per_particle=per_particle

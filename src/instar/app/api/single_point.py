@@ -10,7 +10,7 @@ import jax
 import numpy as np
 from ase import Atoms
 
-from instar.app.ase.structures import StructureError
+from instar.app.ase.structures import StructureError, naming_coincidences
 from instar.app.config.potentials import Trust, recipe_of
 from instar.app.evaluation.point import check_precision, tabled
 from instar.app.evaluation.within_budget import computed_within
@@ -55,7 +55,7 @@ def single_point(
     if all(isinstance(atoms, Atoms) and len(atoms) == 0 for atoms in structures):
         count = len(structures)
         return SinglePoint(np.zeros(count), [np.zeros((0, 3))] * count, np.zeros((count, 3, 3)))
-    with jax.enable_x64(precision == "float64"):
+    with jax.enable_x64(precision == "float64"), naming_coincidences(structures):
         point = tabled(structures, recipe, precision)
         found = computed_within(structures, recipe, precision, found_budget, point)
     ends = np.cumsum([len(atoms) for atoms in structures])[:-1]

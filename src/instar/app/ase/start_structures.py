@@ -12,6 +12,7 @@ from ase import Atoms
 
 from instar.app.ase.structures import distinct, labels_of
 from instar.app.config.systems import Beginning, Wanted
+from instar.storage import StorageError, read_arrays
 
 __all__ = ["packed", "unpacked"]
 
@@ -63,11 +64,12 @@ def _fixed(atoms: Atoms) -> np.ndarray:
 
 
 def unpacked(path: Path) -> Beginning:
-    """What `packed` was called with, as far as a run is concerned."""
-    with np.load(path, allow_pickle=False) as file:
-        content = {name: file[name] for name in file.files}
+    """What `packed` was called with, as far as a run is concerned; else a `StorageError`."""
+    content = read_arrays(path.read_bytes())
+    _check(content)
     structures = list(_unpacked_structures(content))
-    columns = (content[name].tolist() for name in ("entry", "name", "temperature", "pressure"))
+    _check_systems(content, len(structures))
+    columns = (content[name].tolist() for name in _SYSTEMS)
     systems = tuple(
         Wanted(entry, name, _known(temperature), _known(pressure))
         for entry, name, temperature, pressure in zip(*columns, strict=True)
@@ -77,6 +79,54 @@ def unpacked(path: Path) -> Beginning:
 
 def _known(value: float) -> float | None:
     return None if np.isnan(value) else value
+
+
+_SYSTEMS = {"entry": "iu", "name": "U", "temperature": "f", "pressure": "f"}
+"""Columns of the systems, and the kinds of their numbers."""
+
+
+def _check_systems(content: dict[str, np.ndarray], structures: int) -> None:
+    """Refuse systems that are not each one of the structures."""
+    rows = content.get("structure", np.zeros(0))
+    if rows.ndim != 1 or rows.dtype.kind not in "iu" or len(rows) == 0:
+        raise StorageError("structure is missing, or holds no whole numbers")
+    if np.any(rows < 0) or np.any(rows >= structures):
+        raise StorageError(f"structure has entries that none of {structures} structures has")
+    for name, kinds in _SYSTEMS.items():
+        column = content.get(name)
+        if column is None or column.shape != rows.shape or column.dtype.kind not in kinds:
+            raise StorageError(f"{name} is missing, or is not what {len(rows)} systems need")
+
+
+def _check(content: dict[str, np.ndarray]) -> None:
+    """Refuse arrays that do not fit together: a file may come from anywhere."""
+    counts = content.get("counts", np.zeros(0))
+    if counts.ndim != 1 or counts.dtype.kind not in "iu" or np.any(counts < 1):
+        raise StorageError("counts are no whole numbers above 0")
+    systems, atoms = len(counts), sum(map(int, counts))
+    for name, (shape, kinds) in _COLUMNS.items():
+        rows = systems if name in ("cell", "pbc") else atoms
+        array = content.get(name)
+        if array is None or array.shape != (rows, *shape) or array.dtype.kind not in kinds:
+            raise StorageError(f"{name} is missing, or is not what {systems} structures need")
+        if array.dtype.kind == "f" and not np.isfinite(array).all():
+            raise StorageError(f"{name} has entries that are not finite")
+    if np.any(content["numbers"] < 0) or np.any(content["numbers"] > 118):
+        raise StorageError("numbers has entries that no element has")
+
+
+_COLUMNS = {
+    "cell": ((3, 3), "f"),
+    "pbc": ((3,), "b"),
+    "numbers": ((), "iu"),
+    "positions": ((3,), "f"),
+    "momenta": ((3,), "f"),
+    "masses": ((), "f"),
+    "charges": ((), "f"),
+    "labels": ((), "U"),
+    "fixed": ((), "b"),
+}
+"""For each array the shape of one row, and the kinds of its numbers."""
 
 
 def _unpacked_structures(content: dict[str, np.ndarray]) -> Any:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 from ase import Atoms
 from ase.geometry import wrap_positions
+from ase.neighborlist import neighbor_list
 from jax import Array
 
 from instar.core.data import Index, Table
@@ -26,8 +28,10 @@ __all__ = [
     "cut_by_atoms",
     "distinct",
     "labels_of",
+    "naming_coincidences",
     "structures_of",
     "tables",
+    "unfit",
 ]
 
 
@@ -123,6 +127,65 @@ def tables(
     return Table.arange(particles, label=ParticleId), Table.arange(Systems(cell), label=SystemId)
 
 
+_THINNEST, _LARGEST = 0.1, 1e7
+"""Å: cells that repeat are not thinner, and nothing is further away."""
+
+
+def unfit(atoms: Atoms) -> str | None:
+    """What keeps a structure from being computed with, whatever acts in it; None if nothing does.
+
+    Cells much thinner than an atom have so many images that looking at them takes forever.
+    """
+    positions, vectors = atoms.positions, atoms.cell.array
+    if not np.isfinite(positions).all():
+        bad = int(np.argmin(np.isfinite(positions).all(axis=1)))
+        return f"atom {bad} has the position {positions[bad].tolist()}"
+    if not np.isfinite(vectors).all():
+        return "its cell has entries that are not finite"
+    if np.abs(vectors).max() > _LARGEST:
+        return f"its cell has a vector longer than {_LARGEST:g} Å: {vectors.tolist()}"
+    if np.abs(positions).max(initial=0) > _LARGEST:
+        bad = int(np.argmax(np.abs(positions).max(axis=1)))
+        return f"atom {bad} is further than {_LARGEST:g} Å away: {positions[bad].tolist()}"
+    return _flat(atoms) if atoms.pbc.any() else None
+
+
+@contextlib.contextmanager
+def naming_coincidences(given: Sequence[Atoms]) -> Iterator[None]:
+    """Where a check fails inside, name two atoms at the same place, if there are any."""
+    try:
+        yield
+    except AssertionError as error:
+        for number, atoms in enumerate(given):
+            first, second = neighbor_list("ij", atoms, _SAME_PLACE)
+            if len(first):
+                raise StructureError(
+                    f"Atoms {first[0]} and {second[0]} of structure {number} are at the same place."
+                    "\nMove one of them: their energy is not a finite number."
+                ) from error
+        raise
+
+
+_SAME_PLACE = 1e-6  # Å
+
+
+def _flat(atoms: Atoms) -> str | None:
+    """Whether a vector that repeats is too short, or a cell too flat or too skewed."""
+    lengths = np.linalg.norm(atoms.cell.array, axis=1)
+    if not lengths[atoms.pbc].all():
+        return None  # a missing vector has an error of its own
+    whole = np.asarray(atoms.cell.complete())
+    volume = abs(np.linalg.det(whole))
+    heights = volume / np.linalg.norm(np.cross(whole[[1, 2, 0]], whole[[2, 0, 1]]), axis=1)
+    for axis in np.flatnonzero(atoms.pbc):
+        if not heights[axis] >= _THINNEST:
+            return (
+                f"its cell is {heights[axis]:.3g} Å high along the vector {'abc'[axis]}, which "
+                f"repeats; at least {_THINNEST} Å are needed (is it in Å, and not too skewed?)"
+            )
+    return None
+
+
 def _check(number: int, atoms: Any) -> None:
     if not isinstance(atoms, Atoms):
         raise StructureError(f"Structure {number} is no ase.Atoms, but {type(atoms).__name__}.")
@@ -133,6 +196,8 @@ def _check(number: int, atoms: Any) -> None:
         raise StructureError(
             f"Atom {bad} of structure {number} has the position {atoms.positions[bad].tolist()}."
         )
+    if atoms.cell.rank == 3 and (why := unfit(atoms)) is not None:
+        raise StructureError(f"Structure {number}: {why}.")
 
 
 def _cells(structures: Structures, dtype: Any) -> Cell:

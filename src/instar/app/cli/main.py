@@ -41,9 +41,17 @@ def _done(options: Any) -> int:
 
     known = (ConfigurationError, StructureError, StorageError, BudgetError, MemoryPlanError)
     try:
-        return options.command(options)
+        code = options.command(options)
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:  # who reads has seen enough, as in: instar schema | head
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     except (*known, CapacityError, OSError) as error:
         print(f"instar: {_told(error)}", file=sys.stderr)
+        return 1
+    except MemoryError as error:
+        print(f"instar: there is not enough memory: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("instar: interrupted.", file=sys.stderr)

@@ -27,10 +27,14 @@ from instar.app.config.schema import Config, SystemConfig, config_model
 from instar.app.config.systems import Beginning, Wanted, beginning
 from instar.app.config.text import Place, Text, read_yaml, wrong_text
 from instar.app.config.words import told, value_at
+from instar.geometry import Cell
 from instar.memory import BudgetError, find_budget
+from instar.neighbors.neighbor_list import extents
+from instar.neighbors.sizes import uncountable
 from instar.observables import Observation
 from instar.potentials import Potential
 from instar.potentials.structures import Problem as Lack
+from instar.potentials.structures import Structures
 
 __all__ = ["Loaded", "load"]
 
@@ -154,7 +158,8 @@ def _loaded(
     if problems or config is None or recipe is None:
         _check_anyhow(recipe, problems)
         raise _ProblemsError(_once(problems))
-    potentials = {} if recipe.is_recorded else _made(recipe, start)
+    skin = getattr(config.method, "skin", 0.0)
+    potentials = {} if recipe.is_recorded else _made(recipe, start, skin)
     _check_observations(observations, start, recipe, config.run.steps)
     return Loaded(
         config,
@@ -291,7 +296,7 @@ def _check_conditions(config: Config, systems: Sequence[Wanted], problems: list[
         problems += [(("systems", entry), text) for text in lacking]
 
 
-def _made(recipe: Recipe, start: Beginning) -> dict[range, Potential]:
+def _made(recipe: Recipe, start: Beginning, skin: float) -> dict[range, Potential]:
     """Every structure has what the potential needs; the potential, if no two are the same."""
     try:
         recipe.check_numbers(len(start.structures))
@@ -304,6 +309,7 @@ def _made(recipe: Recipe, start: Beginning) -> dict[range, Potential]:
         raise _ProblemsError([(("systems",), str(error))]) from None
     if problems or potential is None:
         raise _ProblemsError(_once([_placed(p, numbers, start.systems) for p in problems]))
+    _check_reach(potential, some, [start.systems[n].entry for n in numbers], skin)
     everything = range(len(start.structures))
     return {everything: potential} if len(numbers) == len(everything) else {}
 
@@ -319,6 +325,22 @@ def _different(structures: Sequence[Atoms], recipe: Recipe, systems: Iterable[in
     for number in systems:
         found.setdefault(id(structures[number]), number)
     return sorted({*found.values(), *(own & set(systems))} if own else found.values())
+
+
+def _check_reach(
+    potential: Potential, structures: Structures, entries: Sequence[int], skin: float
+) -> None:
+    """Refuse cutoffs that reach over more images of the cell than can be counted."""
+    if potential.reach is None:
+        return
+    cell = Cell.of(structures.vectors, structures.periodic)
+    reach = np.broadcast_to(np.asarray(potential.reach, float) + skin, len(structures))
+    found = uncountable(extents(structures.positions, structures.system, cell, reach))
+    problems: list[Problem] = [
+        (("systems", entries[n]), f"{what}; make the cutoff shorter") for n, what in found.items()
+    ]
+    if problems:
+        raise _ProblemsError(_once(problems))
 
 
 def _placed(problem: Lack, numbers: Sequence[int], systems: Sequence[Wanted]) -> Problem:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -9,9 +10,11 @@ from ase import Atoms
 from ase.data import atomic_masses, atomic_numbers
 from ase.neighborlist import neighbor_list
 
+from instar.app.ase.structures import unfit
 from instar.app.config.files import Frame, Inputs, UnmadeStructureError, frames_of
 from instar.app.config.schema import FileStructure, LatticeStructure, RandomStructure
 from instar.app.config.words import nearest
+from instar.memory import find_budget, show
 
 __all__ = ["made", "made_at_random"]
 
@@ -28,6 +31,11 @@ _LATTICES = {
 
 _TOO_CLOSE = 0.05  # Å
 _TRIES = 20_000
+_MOST_PACKED = 20_000
+"""Atoms; the time goes with the square of their number."""
+
+BYTES_PER_ATOM = 800
+"""What an atom takes at least, about."""
 
 
 def made(structure: LatticeStructure | FileStructure, folder: Path, inputs: Inputs) -> list[Frame]:
@@ -36,6 +44,7 @@ def made(structure: LatticeStructure | FileStructure, folder: Path, inputs: Inpu
         found = [Frame(_lattice(structure), "")]
     else:
         found = frames_of(structure.file, structure.frames, folder, inputs)
+        _check_room(sum(len(atoms) for atoms, _ in found), structure.repeat)
         if structure.repeat != (1, 1, 1):
             found = [Frame(atoms.repeat(structure.repeat), name) for atoms, name in found]
     for atoms, name in found:
@@ -61,13 +70,29 @@ def _lattice(structure: LatticeStructure) -> Atoms:
     places = _LATTICES[structure.lattice]
     density, mass = structure.density, len(places) * _mass(structure.species)
     a = structure.a if density is None else (mass / density) ** (1 / 3)
+    _check_room(len(places), structure.repeat)
     species = [structure.species] * len(places)
     cell = Atoms(species, scaled_positions=places, cell=[a, a, a], pbc=True)
     return cell.repeat(structure.repeat)
 
 
+def _check_room(atoms: int, repeat: tuple[int, int, int]) -> None:
+    """Refuse more atoms than memory can hold, before any is made."""
+    count, limit = atoms * math.prod(repeat), find_budget(None).bytes
+    if (need := count * BYTES_PER_ATOM) > limit:
+        raise UnmadeStructureError(
+            f"{count} atoms need {show(need)} at least, and there are {show(limit)} of memory; "
+            "repeat it less often"
+        )
+
+
 def _packed(structure: RandomStructure, rng: np.random.Generator) -> Atoms:
     """Atoms one after the other, at random places that are still free."""
+    if (count := sum(structure.random.values())) > _MOST_PACKED:
+        raise UnmadeStructureError(
+            f"{count} atoms at random places would take too long to find; at most {_MOST_PACKED} "
+            "are placed like that: start from a lattice or a file"
+        )
     symbols = [name for name, count in structure.random.items() for _ in range(count)]
     edge = (sum(map(_mass, symbols)) / structure.density) ** (1 / 3)  # pyright: ignore[reportOperatorIssue]
     placed = np.empty((0, 3))
@@ -95,12 +120,14 @@ def _check_apart(atoms: Atoms, name: str = "") -> None:
 
 
 def _wrong(atoms: Atoms) -> str | None:
-    if not (np.isfinite(atoms.positions).all() and np.isfinite(atoms.cell.array).all()):
-        bad = np.flatnonzero(~np.isfinite(atoms.positions).all(axis=1))
-        if not len(bad):
-            return "its cell has entries that are not finite"
-        return f"atom {bad[0]} has the position {atoms.positions[bad[0]].tolist()}"
-    if abs(np.linalg.det(atoms.cell.array)) < 1e-6 and atoms.pbc.any() and atoms.pbc.all():
+    if (
+        np.abs(atoms.cell.array).max() < 1e7
+        and abs(np.linalg.det(atoms.cell.array)) < 1e-6
+        and atoms.pbc.any()
+        and atoms.pbc.all()
+    ):
         return f"its cell {atoms.cell.array.tolist()} has no volume"
+    if (why := unfit(atoms)) is not None:
+        return why
     first, second = neighbor_list("ij", atoms, _TOO_CLOSE)
     return f"atoms {first[0]} and {second[0]} are at the same place" if len(first) else None

@@ -12,6 +12,7 @@ import numpy as np
 
 from instar.app.ase.structures import (
     Particles,
+    StructureError,
     Systems,
     structures_of,
     tables,
@@ -25,7 +26,7 @@ from instar.core.typing import ParticleId, SystemId
 from instar.core.utils.jax import dataclass
 from instar.neighbors import NeighborList, Sizes
 from instar.neighbors.neighbor_list import extents
-from instar.neighbors.sizes import estimate
+from instar.neighbors.sizes import ReachError, estimate
 from instar.potentials import Evaluation, Potential, PotentialError, evaluate
 
 __all__ = [
@@ -127,7 +128,10 @@ def room_for(point: Point, skin: float = 0.0) -> Sizes | None:
     lengths = np.broadcast_to(np.asarray(reach, float) + skin, len(point.systems))
     rows, cell = point.particles.data, point.systems.data.cell
     positions, system = np.asarray(rows.positions), np.asarray(rows.system.indices)
-    return estimate(extents(positions, system, cell, lengths))
+    try:
+        return estimate(extents(positions, system, cell, lengths))
+    except ReachError as error:
+        raise StructureError(str(error).replace("System ", "Structure ", 1)) from error
 
 
 def with_list(point: Point, room: Sizes | None, skin: float = 0.0) -> Point:

@@ -53,7 +53,15 @@ def write_report(directory: RunDirectory, loaded: Loaded, sections: Sequence[Sec
     if not directory.trajectory.is_file():
         raise RunDirectoryError(f"{directory.path} has no trajectory yet.")
     trajectory = Trajectory(directory.trajectory)
+    _check_fits(directory, trajectory, loaded)
     summary = directory.read_json("summary.json") or summarised(directory, loaded)
+    columns = {"atoms", *trajectory.units}
+    systems = summary["systems"]
+    if len(systems) != trajectory.systems or any(columns - set(one) for one in systems):
+        raise RunDirectoryError(
+            f"{directory.path / 'summary.json'} is that of another trajectory.\n"
+            "Remove it, and it is made again."
+        )
     folder = directory.path / "report"
     folder.mkdir(exist_ok=True)
     _write_csv(folder / "summary.csv", summary, trajectory.units)
@@ -69,6 +77,17 @@ def write_report(directory: RunDirectory, loaded: Loaded, sections: Sequence[Sec
     page = _page(directory, loaded, summary, figures, sections)
     write_atomically(directory.report, page.encode())
     return directory.report
+
+
+def _check_fits(directory: RunDirectory, trajectory: Trajectory, loaded: Loaded) -> None:
+    """The trajectory is that of the systems and the method of the configuration."""
+    sizes = [len(trajectory.numbers(system)) for system in range(trajectory.systems)]
+    missing = set(kind_of(loaded).THERMO) - set(trajectory.units)
+    if missing or sizes != [len(atoms) for atoms in loaded.structures]:
+        raise RunDirectoryError(
+            f"{directory.trajectory} does not belong to {directory.config}: other systems, or "
+            "other columns."
+        )
 
 
 def _figures(
@@ -254,7 +273,7 @@ def _table(summary: dict[str, Any]) -> str:
 
 
 def _head(name: str, unit: str) -> str:
-    return f"<th>{html.escape(name)}{f'<br>({unit})' if unit else ''}</th>"
+    return f"<th>{html.escape(name)}{f'<br>({html.escape(unit)})' if unit else ''}</th>"
 
 
 def _timing(sessions: list[dict[str, Any]], plan: dict[str, Any] | None) -> str:
@@ -283,4 +302,4 @@ def _counted(count: int, one: str, many: str) -> str:
 
 
 def _text(path: Path) -> str:
-    return html.escape(path.read_text(encoding="utf-8")) if path.is_file() else ""
+    return html.escape(path.read_text(encoding="utf-8", errors="replace")) if path.is_file() else ""

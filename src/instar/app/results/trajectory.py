@@ -9,6 +9,7 @@ import numpy as np
 from ase import Atoms, units
 
 from instar.app.config.names import unique_names
+from instar.app.results.consistency import inconsistency
 from instar.storage import StorageError, open_recording
 
 __all__ = ["Trajectory"]
@@ -29,6 +30,8 @@ class Trajectory:
         self.path = path
         self._held: dict[str, np.ndarray] = {}
         with open_recording(path) as file:
+            if (wrong := inconsistency(file)) is not None:
+                raise StorageError(f"{path} is damaged: {wrong}.")
             self._of_particle = file["particles/system"][:]
             self._numbers = file["particles/numbers"][:]
             self._masses = file["particles/masses"][:]

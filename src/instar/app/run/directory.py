@@ -34,6 +34,7 @@ from instar.app.ase.start_structures import packed, unpacked
 from instar.app.config import Loaded
 from instar.app.config.resolved import resolved
 from instar.app.config.systems import Beginning
+from instar.app.run.documents import wrong_document
 from instar.app.run.inputs import write_input
 from instar.memory import Plan
 from instar.storage import StorageError, write_atomically
@@ -150,11 +151,7 @@ class RunDirectory:
         """What the systems began with, to the bit."""
         try:
             return unpacked(self._structures)
-        except KeyError as error:
-            raise RunDirectoryError(
-                f"{self._structures} has no {error}: another version of instar wrote it."
-            ) from error
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, StorageError, MemoryError) as error:
             raise RunDirectoryError(f"{self._structures} can't be read: {error}.") from error
 
     def plan(self) -> Plan:
@@ -162,7 +159,7 @@ class RunDirectory:
         path = self.path / "plan.json"
         try:
             return Plan.from_json(self.read_json(path.name) or {})
-        except (KeyError, TypeError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise RunDirectoryError(f"{path} is missing or damaged: {error}.") from error
 
     @contextlib.contextmanager
@@ -190,9 +187,24 @@ class RunDirectory:
         """What `write_json` wrote; None if there is nothing."""
         path = self.path / name
         try:
-            return json.loads(path.read_text()) if path.is_file() else None
-        except ValueError as error:
+            content = json.loads(_read(path)) if path.is_file() else None
+        except (ValueError, RecursionError) as error:
             raise RunDirectoryError(f"{path} is damaged: {error}.") from error
+        if content is not None and (wrong := wrong_document(name, content)):
+            raise RunDirectoryError(f"{path} is damaged: {wrong}.")
+        return content
+
+
+_MOST_BYTES = 2**28
+"""Of a small file."""
+
+
+def _read(path: Path) -> bytes:
+    with open(path, "rb") as file:
+        content = file.read(_MOST_BYTES + 1)
+    if len(content) > _MOST_BYTES:
+        raise RunDirectoryError(f"{path} has more than {_MOST_BYTES >> 20} MiB; it is not read.")
+    return content
 
 
 @contextlib.contextmanager

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -64,23 +63,40 @@ def read_findings(folder: Path, systems: int) -> dict[str, Finding]:
     found: dict[str, dict[str, dict[str, Any]]] = {}
     for path in sorted(folder.glob("*.npz")):
         arrays, meta = _read(path)
-        first, last = meta["systems"]
-        for key, about in meta["about"].items():
-            kind, fields = _KINDS[about["kind"]]
-            new = {field: arrays[f"{key}/{field}"] for field in fields}
-            of = found.setdefault(about["of"], {}).setdefault(about["kind"], {})
-            if about["name"] not in of:
-                empty = {f: np.full((systems, *a.shape[1:]), np.nan) for f, a in new.items()}
-                of[about["name"]] = kind(**empty, **about["text"])
-            for field, array in new.items():
-                getattr(of[about["name"]], field)[first:last] = array
+        try:
+            _put(found, arrays, meta, systems)
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+            raise StorageError(
+                f"{path} is damaged: what was found does not fit together ({error})."
+            ) from error
     return {title: Finding(**parts) for title, parts in found.items()}
+
+
+def _put(
+    found: dict[str, dict[str, dict[str, Any]]],
+    arrays: Mapping[str, np.ndarray],
+    meta: Mapping[str, Any],
+    systems: int,
+) -> None:
+    """What one batch has found, at the places of its systems."""
+    first, last = (range(systems + 1)[end] for end in meta["systems"])
+    for key, about in meta["about"].items():
+        kind, fields = _KINDS[about["kind"]]
+        new = {field: arrays[f"{key}/{field}"] for field in fields}
+        if any(array.shape[:1] != (last - first,) for array in new.values()):
+            raise ValueError(f"{about['name']} has not one row for each system")
+        of = found.setdefault(str(about["of"]), {}).setdefault(about["kind"], {})
+        if about["name"] not in of:
+            empty = {f: np.full((systems, *a.shape[1:]), np.nan) for f, a in new.items()}
+            of[about["name"]] = kind(**empty, **about["text"])
+        for field, array in new.items():
+            getattr(of[about["name"]], field)[first:last] = array
 
 
 def _read(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     try:
         arrays, meta = unpacked_arrays(path.read_bytes())
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+    except (OSError, StorageError) as error:
         raise StorageError(f"{path} can't be read: {error}.") from error
     if meta.get("version") != _VERSION:
         raise StorageError(

@@ -18,6 +18,7 @@ from instar.app.run.agreement import check_agreement, marks_of
 from instar.app.run.build import Job, OutgrownError, built, bytes_of, need_of_chunk
 from instar.app.run.columns import appending, recording_of
 from instar.app.run.directory import RunDirectory, RunDirectoryError
+from instar.app.run.documents import wrong_meta
 from instar.app.run.findings import remove_findings, write_findings
 from instar.app.run.planning import cut, systems_of
 from instar.app.run.progress import Progress
@@ -30,6 +31,7 @@ from instar.memory import HighWater, MemoryPlanError, Plan, show
 from instar.storage import (
     Background,
     Checkpoint,
+    CheckpointError,
     Recording,
     RecordingError,
     checkpoint_path,
@@ -132,7 +134,12 @@ class RunLoop:
         for problem in problems:
             self.say(f"{problem} The one before is taken.")
         meta = found.meta
+        if (wrong := wrong_meta(meta)) is not None:
+            raise CheckpointError(
+                f"The newest checkpoint in {self.directory.checkpoints} is damaged: {wrong}."
+            )
         check_agreement(self.directory.path, meta["configuration"], self.marks)
+        self._check_plan()
         starts = [systems_of(self.plan, number).start for number in range(len(self.plan.batches))]
         if meta["systems"][0] not in starts:
             raise RunDirectoryError(
@@ -179,6 +186,14 @@ class RunLoop:
         else:
             path = checkpoint_path(self.directory.checkpoints, end.checkpoint)
             self._restore(read_checkpoint(path))
+
+    def _check_plan(self) -> None:
+        """The batches of the plan are all systems, each once, in their order."""
+        batches = [list(map(int, batch.items)) for batch in self.plan.batches]
+        if [n for batch in batches for n in batch] != list(range(len(self.loaded.structures))):
+            raise RunDirectoryError(
+                f"{self.directory.path / 'plan.json'} does not belong to the systems of the run."
+            )
 
     def _restore(self, found: Checkpoint) -> None:
         """The state of a checkpoint; what has come so far is not stopped by its memory."""

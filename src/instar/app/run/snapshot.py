@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from instar.app.run.doubting import check_finite, check_kept, check_room
 from instar.core.data import Table
 from instar.dynamics import DynamicState
 from instar.observables import Rows
@@ -51,6 +52,7 @@ def restored(
     """A state as it was, from a fresh one of the same systems."""
     if set(sizes) != set(sizes_of(fresh)):
         raise CheckpointError("The checkpoint is that of another system.")
+    check_room(sizes_of(fresh), sizes, arrays)
     watch = fresh.observed.resized({n: sizes[n] for n in fresh.observed.sizes})
     fresh = dataclasses.replace(fresh.resized({n: sizes[n] for n in fresh.sizes}), observed=watch)
     leaves, structure = jax.tree.flatten_with_path(_kept(fresh))
@@ -65,7 +67,10 @@ def restored(
                 f"where {jnp.result_type(leaf)}{jnp.shape(leaf)} was expected."
             )
     kept = jax.tree.unflatten(structure, [jnp.asarray(arrays[name]) for name in names])
+    check_kept(_kept(fresh), kept)
     watch = dataclasses.replace(watch, observers={**watch.observers, **kept.pop("observed")})
     tables = {n: new for n, new in kept.items() if isinstance(getattr(fresh, n), Table)}
     others = {n: new for n, new in kept.items() if n not in tables}
-    return dataclasses.replace(fresh.with_tables(tables), observed=watch, **others)
+    state = dataclasses.replace(fresh.with_tables(tables), observed=watch, **others)
+    check_finite(state)
+    return state

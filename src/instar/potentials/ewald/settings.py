@@ -22,6 +22,7 @@ from instar.potentials.ewald.accuracy import (
     spacing_for,
 )
 from instar.potentials.ewald.mesh import fast_size
+from instar.potentials.potential import PotentialError
 
 __all__ = ["MARGIN", "METHODS", "Setting", "choose", "waves_up_to", "waves_within"]
 
@@ -43,6 +44,10 @@ SKIN = 1.0
 
 CUTOFFS = np.geomspace(2.5, 40.0, 25)
 """Cutoffs that are tried (Å)."""
+
+
+MOST_WAVES, MOST_POINTS = 2e7, 2e9
+"""Beyond what fits into any memory, next to particles."""
 
 
 class Setting(NamedTuple):
@@ -127,6 +132,11 @@ def _setting(option: _Option, number: int, vectors: np.ndarray) -> Setting:
     mesh = None
     if option.spacing is not None:
         edges = np.linalg.norm(vectors, axis=1) / option.spacing[number]
+        if not np.prod(np.maximum(edges, 1)) <= MOST_POINTS:
+            raise PotentialError(
+                f"System {number}: an Ewald sum on a mesh of {np.prod(edges):.3g} points is not "
+                f"made; at most {MOST_POINTS:.0e} are.\nAsk for less accuracy, or look at the cell."
+            )
         x, y, z = (fast_size(max(edge, option.order)) for edge in edges)
         mesh = (x, y, z)
     return Setting(
@@ -142,7 +152,8 @@ def waves_within(vectors: np.ndarray, limit: float) -> np.ndarray:
     """Whole numbers n, of each pair ±n one, whose k = 2πA⁻¹n is not longer than ``limit``."""
     reciprocal = 2 * math.pi * np.linalg.inv(vectors)  # k = reciprocal @ n
     # |n_d| = |a_d · k|/2π ≤ |a_d| limit/2π
-    most = np.floor(np.linalg.norm(vectors, axis=1) * limit / (2 * math.pi) + 1e-9).astype(int)
+    most = np.floor(np.linalg.norm(vectors, axis=1) * limit / (2 * math.pi) + 1e-9)
+    most = np.clip(np.nan_to_num(most, nan=1e9), 0, 1e9).astype(int)
     n = waves_up_to(most)
     return n[np.sum((n @ reciprocal.T) ** 2, axis=1) <= limit**2 * (1 + 1e-12)]
 
@@ -150,6 +161,12 @@ def waves_within(vectors: np.ndarray, limit: float) -> np.ndarray:
 def waves_up_to(most: Sequence[int] | np.ndarray) -> np.ndarray:
     """Whole numbers n with |n_d| ≤ most_d, of each pair ±n one, without zero."""
     x, y, z = (int(m) for m in most)
+    if (count := (x + 1) * (2 * y + 1) * (2 * z + 1)) > MOST_WAVES:
+        raise PotentialError(
+            f"An Ewald sum of {count:.3g} waves ({x}, {y} and {z} along the axes) is not made; at "
+            f"most {MOST_WAVES:.0e} are.\n"
+            "Ask for less accuracy, take method: pme, or a smaller k_max."
+        )
     n = np.mgrid[0 : x + 1, -y : y + 1, -z : z + 1].reshape(3, -1).T
     first = np.where(n[:, 0] != 0, n[:, 0], np.where(n[:, 1] != 0, n[:, 1], n[:, 2]))
     return n[first > 0].astype(np.int32)

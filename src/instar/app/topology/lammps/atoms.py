@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from ase import Atoms
@@ -83,7 +84,7 @@ def read_atoms(file: DataFile, options: DataOptions, unit: Scales) -> Structure:
         [elements[kind] for kind in kinds],
         _positions(lines, columns, cell) * unit.length,
         cell=cell * unit.length,
-        pbc=options.periodic,
+        pbc=_periodic(options.periodic),
         masses=[masses[kind] for kind in kinds],
         charges=_charges(lines, columns, unit),
     )
@@ -199,3 +200,14 @@ def _set_velocities(atoms: Atoms, file: DataFile, rows: dict[int, int], unit: Sc
             raise line.place.error(f"there is no atom {name}.")
         velocities[rows[name]] = [number(line, 1 + axis, "a velocity") for axis in range(3)]
     atoms.set_velocities(velocities * unit.velocity)
+
+
+def _periodic(given: Any) -> Any:
+    """One switch, or three."""
+    each = (given,) * 3 if isinstance(given, bool) else given
+    three = isinstance(each, list | tuple) and len(each) == 3
+    if not three or not all(isinstance(one, bool) for one in each):
+        raise TopologyError(
+            f"The option periodic is True or False, or three of them; not {given!r}."
+        )
+    return list(each)

@@ -62,9 +62,14 @@ def _terms(
 ) -> list[list[int]]:
     """Adds the terms of one kind; gives their atoms."""
     names = numbered(file, kind)
-    found = []
+    found, lines = [], {}
     for line in file.lines(f"{kind.capitalize()}s"):
         atoms = _members(line, _ATOMS[kind], structure)
+        if kind == "bond" and (first := lines.setdefault(frozenset(atoms), line)) is not line:
+            raise line.place.error(
+                f"the bond of the atoms {line.words[2]} and {line.words[3]} is there twice, first "
+                f"on line {first.place.line}."
+            )
         word = line.words[1]
         if word not in names or names[word] not in known:
             raise line.place.error(
@@ -161,7 +166,12 @@ def _pairs(
     style = _style(section, "pair", options)
     if options.cutoff is None:
         raise section.place.error("a pair style needs its cutoff: read_topology(..., cutoff=10).")
-    cutoff = quantity(options.cutoff, (0, 1, 0, 0, 0, 0))
+    try:
+        cutoff = quantity(options.cutoff, (0, 1, 0, 0, 0, 0))
+    except ValueError as error:
+        raise TopologyError(f"The option cutoff: {error}") from None
+    if not cutoff > 0:
+        raise TopologyError(f"The option cutoff is a length above 0 Å, not {options.cutoff!r}.")
     tables = _tables(file, title, style, structure, (cutoff, unit))
     entry = {"type": "lennard_jones", "cutoff": cutoff} | _rules(section, style, options) | tables
     if style.endswith("coul/long"):

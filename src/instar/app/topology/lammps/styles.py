@@ -33,14 +33,23 @@ class Style(NamedTuple):
     terms: Callable[[list[float], Scales], list[Term]]
 
 
+def _check_positive(*given: tuple[str, float]) -> None:
+    """Stiffnesses and lengths below zero are mistakes: nothing would hold together."""
+    for name, value in given:
+        if value < 0:
+            raise UnclearError(f"{name} is {value:g}, which is below 0.")
+
+
 def _harmonic_bond(given: list[float], unit: Scales) -> list[Term]:
     stiffness, length = given
+    _check_positive(("K", stiffness), ("r0", length))
     k = 2 * stiffness * unit.energy / unit.length**2
     return [Term("harmonic_bond", {"k": k, "r0": length * unit.length})]
 
 
 def _morse_bond(given: list[float], unit: Scales) -> list[Term]:
     depth, alpha, length = given
+    _check_positive(("D", depth), ("alpha", alpha), ("r0", length))
     values = {"D": depth * unit.energy, "a": alpha / unit.length, "r0": length * unit.length}
     return [Term("morse_bond", values)]
 
@@ -48,6 +57,7 @@ def _morse_bond(given: list[float], unit: Scales) -> list[Term]:
 def _angle(kind: str) -> Callable[[list[float], Scales], list[Term]]:
     def terms(given: list[float], unit: Scales) -> list[Term]:
         stiffness, degrees = given
+        _check_positive(("K", stiffness))
         values = {"k": 2 * stiffness * unit.energy, "theta0": math.radians(degrees)}
         return [Term(kind, values)]
 
