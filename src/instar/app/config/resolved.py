@@ -38,13 +38,19 @@ def _filled(model: BaseModel, given: Mapping[str, Any]) -> dict[str, Any]:
             found[name] = [_filled(*one) for one in zip(value, said or (), strict=True)]
         elif said is not None or value is not None:
             found[name] = _plain(value if said is None else said)
-    return {**_plain(model.defaults), **found} if isinstance(model, Method) else found
+    return _with(found, model.defaults) if isinstance(model, Method) else found
+
+
+def _with(found: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """What was found, then the defaults of all else."""
+    missing = {key: _plain(value) for key, value in defaults.items() if key not in found}
+    return {**found, **missing}
 
 
 def _entries(given: Any, known: Entries) -> list[dict[str, Any]]:
     """A list of entries, each with the defaults of its type."""
     listed = [given] if isinstance(given, Mapping) else given
-    return [{**_plain(known.defaults(entry["type"])), **entry} for entry in listed]
+    return [_with(entry, known.defaults(entry["type"])) for entry in listed]
 
 
 def _plain(value: Any) -> Any:
