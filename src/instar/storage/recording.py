@@ -146,7 +146,7 @@ class Recording:
     def abandon(self) -> None:
         """Close without keeping what was not committed."""
         opened, self._open = self._open, None
-        with contextlib.suppress(OSError):  # of a disk that is full
+        with contextlib.suppress(OSError, RuntimeError):  # of a disk that is full
             if opened is not None:
                 opened.close()
         self._segment(self.segments).unlink(missing_ok=True)
@@ -245,8 +245,10 @@ class _OpenSegment:
 
     def close(self) -> None:
         """All is written, or an error says why not."""
-        self.file.close()
-        self._sink.close()
+        try:
+            self.file.close()
+        finally:
+            self._sink.close()
         self.check()
 
 

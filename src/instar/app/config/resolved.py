@@ -30,8 +30,9 @@ def resolved(loaded: Loaded) -> dict[str, Any]:
 def _filled(model: BaseModel, given: Mapping[str, Any]) -> dict[str, Any]:
     """The entries of a model: as they were given, else their defaults, if they have one."""
     found: dict[str, Any] = {}
-    for name in type(model).model_fields:
-        value, said = getattr(model, name), given.get(name)
+    for field, about in type(model).model_fields.items():
+        name = about.alias or field
+        value, said = getattr(model, field), given.get(name)
         if isinstance(value, BaseModel):
             found[name] = _filled(value, said or {})
         elif isinstance(value, list) and value and isinstance(value[0], BaseModel):

@@ -17,8 +17,10 @@ from instar.app.config.entries import nearest
 from instar.app.config.schema import (
     FileStructure,
     LatticeStructure,
+    PressureRamp,
     RandomStructure,
     SystemConfig,
+    TemperatureRamp,
 )
 
 __all__ = ["UnmadeStructureError", "Wanted", "expanded", "structure_of"]
@@ -43,12 +45,23 @@ class UnmadeStructureError(ValueError):
 
 
 class Wanted(NamedTuple):
-    """One system: what it starts from, its temperature (K) and pressure (eV/Å³)."""
+    """One system: what it starts from, its temperature (K) and pressure (eV/Å³).
+
+    Where one of them is a ramp, that is its value at the first step of the production, and the
+    ``last`` one that at the end.
+    """
 
     entry: int
     structure: LatticeStructure | FileStructure | RandomStructure
     temperature: float | None
     pressure: float | None
+    last_temperature: float | None = None
+    last_pressure: float | None = None
+
+    @property
+    def is_ramped(self) -> bool:
+        """Whether its temperature or its pressure follows the steps."""
+        return self.last_temperature is not None or self.last_pressure is not None
 
 
 def expanded(entries: Mapping[int, SystemConfig]) -> list[Wanted]:
@@ -61,11 +74,19 @@ def expanded(entries: Mapping[int, SystemConfig]) -> list[Wanted]:
         swept = {} if entry.sweep is None else entry.sweep.model_dump(exclude_none=True)
         for values in itertools.product(*swept.values()):
             chosen = dict(zip(swept, values, strict=True))
-            temperature = chosen.pop("temperature", entry.temperature)
-            pressure = chosen.pop("pressure", entry.pressure)
+            hot, last_hot = _ends(chosen.pop("temperature", entry.temperature))
+            pressure, last_pressure = _ends(chosen.pop("pressure", entry.pressure))
             structure = entry.structure.model_copy(update=chosen)
-            found += [Wanted(number, structure, temperature, pressure)] * entry.copies
+            wanted = Wanted(number, structure, hot, pressure, last_hot, last_pressure)
+            found += [wanted] * entry.copies
     return found
+
+
+def _ends(value: float | TemperatureRamp | PressureRamp | None) -> tuple[Any, Any]:
+    """What a condition is at first, and at last if that is something else."""
+    if isinstance(value, TemperatureRamp | PressureRamp):
+        return value.start, value.to
+    return value, None
 
 
 def structure_of(wanted: Wanted, folder: Path, seed: int, number: int) -> Atoms:

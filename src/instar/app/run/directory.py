@@ -94,10 +94,13 @@ class RunDirectory:
         self.write_config(loaded)
 
     def write_config(self, loaded: Loaded) -> None:
-        """The configuration as it was given, and with all defaults."""
-        for path, data in ((self.resolved, resolved(loaded)), (self.config, loaded.data)):
-            text = yaml.safe_dump(data, sort_keys=False, allow_unicode=True)
-            write_atomically(path, text.encode())
+        """The configuration with all defaults, and as it was given."""
+        self.write_resolved(loaded)
+        write_atomically(self.config, _as_yaml(loaded.data))
+
+    def write_resolved(self, loaded: Loaded) -> None:
+        """The configuration with all defaults."""
+        write_atomically(self.resolved, _as_yaml(resolved(loaded)))
 
     def discard(self) -> None:
         """Remove all of a run that has not made a step."""
@@ -184,6 +187,10 @@ class RunDirectory:
             return json.loads(path.read_text()) if path.is_file() else None
         except ValueError as error:
             raise RunDirectoryError(f"{path} is damaged: {error}.") from error
+
+
+def _as_yaml(data: Any) -> bytes:
+    return yaml.safe_dump(data, sort_keys=False, allow_unicode=True).encode()
 
 
 @contextlib.contextmanager
