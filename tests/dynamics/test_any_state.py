@@ -22,6 +22,7 @@ from instar.dynamics import (
     step_of,
     system_normals,
 )
+from instar.dynamics.streams import key_of
 from instar.observables import Rows, RunningBlocks, Series
 
 COUNTS = (2, 3, 1)
@@ -189,3 +190,14 @@ def test_a_checkpoint_holds_what_a_state_says():
     further = [simulate(step_of(Climb(1.0)), one, 5, seed=4) for one in (done, again)]
     for a, b in zip(*map(jax.tree.leaves, further), strict=True):
         np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("seed", [0, 5, 2**31 + 5, 2**32 - 1])
+def test_a_small_seed_is_that_of_jax(precision, seed):
+    found = [jax.random.key_data(key) for key in (key_of(seed), jax.random.key(seed))]
+    np.testing.assert_array_equal(*found)
+
+
+def test_all_bits_of_a_seed_count(precision):
+    seeds = (5, 2**32 + 5, 2**62 + 5, 2**63 - 1, 2**31 - 1)
+    assert len({tuple(np.asarray(jax.random.key_data(key_of(seed)))) for seed in seeds}) == 5

@@ -1,6 +1,7 @@
 """Recordings: what was committed stays, and nothing else is shown."""
 
 import os
+import resource
 import subprocess
 import sys
 import time
@@ -264,3 +265,22 @@ def test_the_first_error_in_the_background_comes_out_and_ends_all_work():
     with raises(OSError, "disk full"):
         worker.close()
     assert done == [1]
+
+
+def test_a_disk_that_is_full_is_told_in_a_sentence_and_what_was_committed_stays(tmp_path):
+    path = tmp_path / "trajectory.h5"
+    writing = recording(path)
+    writing.append("frames", rows(0, 3))
+    writing.commit()
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, limits[1]))
+    noise = np.random.default_rng(0).random((20_000, 5, 3))
+    try:
+        with raises(RecordingError, f"{tmp_path / 'trajectory'} can't be written: File too large."):
+            writing.append("frames", {"step": np.arange(20_000), "positions": noise})
+            writing.commit()
+        writing.abandon()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert steps_of(path) == [0, 1, 2]
+    assert [one.name for one in (tmp_path / "trajectory").iterdir()] == ["00000.h5"]

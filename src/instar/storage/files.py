@@ -7,11 +7,13 @@ StorageError
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-__all__ = ["StorageError", "synced", "write_atomically"]
+__all__ = ["PatientFile", "StorageError", "synced", "write_atomically"]
 
 
 class StorageError(RuntimeError):
@@ -43,3 +45,35 @@ def synced(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+class PatientFile(io.FileIO):
+    """A new file whose first failure is kept in ``error``, and whose writer is told of none.
+
+    HDF5 can't close a file that it could not write to, and takes the process down in trying. So it
+    is let to go on, and who gave it the file looks at ``error``.
+    """
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, "w+")
+        self.error: OSError | None = None
+
+    def write(self, data: Any, /) -> int:
+        """All of the bytes, or none if there was a failure before."""
+        rest = memoryview(data).cast("B")
+        size = len(rest)
+        while len(rest) and self.error is None:
+            try:
+                rest = rest[super().write(rest) :]
+            except OSError as error:
+                self.error = error
+        self.seek(len(rest), io.SEEK_CUR)
+        return size
+
+    def truncate(self, size: int | None = None, /) -> int:
+        """Of this size, unless there was a failure before."""
+        try:
+            return super().truncate(size) if self.error is None else 0
+        except OSError as error:
+            self.error = error
+            return 0

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import io
 import math
 import os
 import re
@@ -28,7 +29,7 @@ from typing import Any
 import h5py
 import numpy as np
 
-from instar.storage.files import StorageError, synced, write_atomically
+from instar.storage.files import PatientFile, StorageError, synced, write_atomically
 from instar.storage.within import RecordingError, check_main, check_segment
 
 __all__ = ["Column", "Recording", "RecordingError", "open_recording", "recorded_segments"]
@@ -101,7 +102,7 @@ class Recording:
             stream: {name: column.within(self._part) for name, column in columns.items()}
             for stream, columns in streams.items()
         }
-        self._open: h5py.File | None = None
+        self._open: _OpenSegment | None = None
         self._pending: dict[str, list[Mapping[str, np.ndarray]]] = {name: [] for name in streams}
         self.folder.mkdir(exist_ok=True)
         if segments and not self._segment(segments - 1).is_file():
@@ -135,19 +136,19 @@ class Recording:
                 self._flush(stream, whole_chunks=False)
             if self._open is None:
                 return
-            self._open.close()
-            self._open = None
+            opened, self._open = self._open, None
+            opened.close()
             synced(segment)
         self._closed.append(_segment_at(segment, self._streams))
         self._write_main()
 
     def abandon(self) -> None:
         """Close without keeping what was not committed."""
-        if self._open is not None:
-            with contextlib.suppress(OSError, RuntimeError):  # of a disk that is full
-                self._open.close()
-            self._open = None
-            self._segment(self.segments).unlink(missing_ok=True)
+        opened, self._open = self._open, None
+        with contextlib.suppress(OSError, RuntimeError):  # of a disk that is full
+            if opened is not None:
+                opened.close()
+        self._segment(self.segments).unlink(missing_ok=True)
 
     def _segment(self, number: int) -> Path:
         return self.folder / f"{number:05}.h5"
@@ -168,17 +169,19 @@ class Recording:
         if self._open is None:
             self._open = _new_segment(self._segment(self.segments), self._streams, self._part)
         for name in self._streams[stream]:
-            dataset: Any = self._open[f"{stream}/{name}"]
+            dataset: Any = self._open.file[f"{stream}/{name}"]
             before = dataset.shape[0]
             dataset.resize(before + count, axis=0)
             dataset[before:] = rows[name]
+        self._open.check()
 
     def _write_main(self) -> None:
         with _writing(self.path):
-            write_atomically(self.path, self._main)
+            write_atomically(self.path, self._main())
 
-    def _main(self, path: Path) -> None:
-        with h5py.File(path, "w") as file:
+    def _main(self) -> bytes:
+        content = io.BytesIO()  # HDF5 can't close a file that does not fit on the disk
+        with h5py.File(content, "w") as file:
             file.attrs.update({"format": "instar recording", "version": _VERSION, **self._about})
             for group, columns in self._constants.items():
                 for name, values in columns.items():
@@ -188,6 +191,7 @@ class Recording:
                 for name, column in columns.items():
                     dataset = self._view(file, stream, name, column)
                     dataset.attrs["unit"] = column.unit
+        return content.getvalue()
 
     def _view(self, file: h5py.File, stream: str, name: str, column: Column) -> h5py.Dataset:
         """A dataset that shows those of all segments as one; NaN where there is nothing yet."""
@@ -226,8 +230,30 @@ def _key(part: Part) -> tuple[Any, ...]:
     return tuple(sorted((axis, some.start, some.stop) for axis, some in part.items()))
 
 
-def _new_segment(path: Path, streams: Streams, part: Part) -> h5py.File:
-    file = h5py.File(path, "w")
+class _OpenSegment:
+    """A segment that is being written."""
+
+    def __init__(self, path: Path) -> None:
+        self._sink = PatientFile(path)
+        self.file = h5py.File(self._sink, "w")
+
+    def check(self) -> None:
+        """Raise what has gone wrong in writing."""
+        if self._sink.error is not None:
+            raise self._sink.error
+
+    def close(self) -> None:
+        """All is written, or an error says why not."""
+        try:
+            self.file.close()
+        finally:
+            self._sink.close()
+        self.check()
+
+
+def _new_segment(path: Path, streams: Streams, part: Part) -> _OpenSegment:
+    opened = _OpenSegment(path)
+    file = opened.file
     file.attrs["version"] = _VERSION
     for axis, some in part.items():
         file.attrs[axis] = [some.start, some.stop]
@@ -243,7 +269,7 @@ def _new_segment(path: Path, streams: Streams, part: Part) -> h5py.File:
                 compression_opts=1,
                 shuffle=True,
             )
-    return file
+    return opened
 
 
 def _segment_at(path: Path, streams: Streams) -> _Segment:

@@ -9,6 +9,7 @@ import yaml
 from app.runs import METHODS, configuration, written
 from ase import Atoms
 from ase.build import bulk
+from support import raises
 
 from instar.app.cli.main import main
 from instar.app.config import load
@@ -140,6 +141,11 @@ MISTAKES = {
         "1 ps",
         "method: time_constant has no meaning for nvt with langevin",
     ),
+    "a barostat where the volume is constant": (
+        ("method", "barostat"),
+        "mtk",
+        "method: barostat has no meaning for nvt with langevin",
+    ),
     "another ensemble": (("method", "ensemble"), "nph", "method.ensemble: 'nph' is unknown"),
     "a precision that is none": (("precision",), "half", "precision: 'half' is unknown"),
     "a negative seed": (("seed",), -1, "seed: -1 is out of range"),
@@ -160,6 +166,11 @@ def test_a_mistake_is_told_with_its_place(name):
         load(changed(place, value))
     lines = str(caught.value).splitlines()
     assert any(line.startswith(f"configuration: {said}") for line in lines), str(caught.value)
+
+
+def test_a_potential_that_is_null_is_missing():
+    with raises(ConfigurationError, "configuration: potential: is missing"):
+        load({**changed(("seed",), 0), "potential": None})
 
 
 def test_all_mistakes_are_told_at_once_in_the_order_of_their_lines(tmp_path, capsys):

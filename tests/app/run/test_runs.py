@@ -1,5 +1,6 @@
 """Runs from beginning to end: what they write, that they can be stopped, killed and resumed."""
 
+import dataclasses
 import json
 import random
 import shutil
@@ -257,6 +258,23 @@ def test_checkpoints_that_are_gone_cost_nothing_that_was_recorded(tmp_path):
     assert recorded(tmp_path / "run").keys() == before.keys()
     (tmp_path / "run" / "trajectory.h5").unlink()
     assert len(resume(tmp_path / "run").trajectory) == 18
+
+
+def test_a_potential_that_is_an_object_is_known_again(tmp_path, finished, capsys):
+    mine = load(configuration()).potential_of(range(2))
+    other = dataclasses.replace(mine, cutoff=np.float64(5.0))
+    with pytest.raises(StoppedError):
+        run(configuration(potential=mine), out=tmp_path / "run", progress=StopAfter(40))
+    assert main(["resume", str(tmp_path / "run")]) == 1
+    assert capsys.readouterr().err == (
+        f"instar: The potential of {tmp_path / 'run'} was an object of Python, a "
+        "instar.potentials.pair.Pair, which a file can't hold; go on from Python: "
+        "instar.resume(DIR, potential=…).\n"
+    )
+    with pytest.raises(ConfigurationError, match="the run began with another potential"):
+        resume(tmp_path / "run", potential=other)
+    assert_same(resume(tmp_path / "run", potential=mine).path, finished.path)
+    assert main(["validate", str(tmp_path / "run" / "config.yaml")]) == 1
 
 
 def test_a_full_disk_stops_the_run_and_what_was_written_stays(tmp_path, monkeypatch):

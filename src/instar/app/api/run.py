@@ -100,6 +100,10 @@ def resume(
         loaded = load(directory.config, changes, directory.start(), potential, trust)
         if loaded.recipe.is_recorded:
             raise RunDirectoryError(f"The potential of {out} {loaded.recipe.absence}.")
+        if steps is not None and any(one.is_ramped for one in loaded.systems):
+            raise RunDirectoryError(
+                f"The run in {out} can't be made longer: the ramps of its systems end with it."
+            )
         with (
             jax.enable_x64(loaded.config.precision == "float64"),
             _told(directory, loaded, shown) as say,
@@ -109,7 +113,10 @@ def resume(
             loop = RunLoop(directory, loaded, plan, HighWater(), say, shown)
             loop.take_up()
             check_room(loaded, directory.path, 1 - loop.made / loop.total)
-            directory.write_config(loaded)
+            if steps is None:
+                directory.write_resolved(loaded)
+            else:
+                directory.write_config(loaded)
             loop.go()
             return _finished(directory, loaded, say, report)
 

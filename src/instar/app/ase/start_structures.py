@@ -20,9 +20,9 @@ __all__ = ["packed", "unpacked"]
 def packed(systems: Sequence[Wanted], structures: Sequence[Atoms]) -> bytes:
     """Structures one after the other, those of copies once; and a row per system."""
     one_each, which = distinct(structures)
-    content = {**_structures(one_each), "structure": which, **_systems(systems)}
+    content: dict[str, Any] = {**_structures(one_each), "structure": which, **_systems(systems)}
     buffer = io.BytesIO()
-    np.savez(buffer, allow_pickle=False, **content)
+    np.savez(buffer, **content)
     return buffer.getvalue()
 
 
@@ -42,14 +42,13 @@ def _structures(structures: Sequence[Atoms]) -> dict[str, np.ndarray]:
 
 
 def _systems(systems: Sequence[Wanted]) -> dict[str, np.ndarray]:
-    """The entry of each system, its name, its temperature and pressure; NaN where it has none."""
-    entries, names, temperatures, pressures = zip(*systems, strict=True)
-    return {
-        "entry": np.array(entries, np.int64),
-        "name": np.array(names, str),
-        "temperature": np.array(temperatures, float),
-        "pressure": np.array(pressures, float),
-    }
+    """The fields of `Wanted`, a row per system; NaN where a system has none."""
+    columns = zip(Wanted._fields, zip(*systems, strict=True), strict=True)
+    return {name: np.array(column, _SYSTEMS.get(name, float)) for name, column in columns}
+
+
+_SYSTEMS: dict[str, Any] = {"entry": np.int64, "name": str}
+"""Fields of `Wanted` that are not numbers that may be missing."""
 
 
 def _fixed(atoms: Atoms) -> np.ndarray:
@@ -69,20 +68,16 @@ def unpacked(path: Path) -> Beginning:
     _check(content)
     structures = list(_unpacked_structures(content))
     _check_systems(content, len(structures))
-    columns = (content[name].tolist() for name in _SYSTEMS)
+    columns = (content[name].tolist() for name in Wanted._fields)
     systems = tuple(
-        Wanted(entry, name, _known(temperature), _known(pressure))
-        for entry, name, temperature, pressure in zip(*columns, strict=True)
+        Wanted(entry, name, *map(_known, conditions))
+        for entry, name, *conditions in zip(*columns, strict=True)
     )
     return Beginning(systems, tuple(structures[n] for n in content["structure"].tolist()))
 
 
 def _known(value: float) -> float | None:
     return None if np.isnan(value) else value
-
-
-_SYSTEMS = {"entry": "iu", "name": "U", "temperature": "f", "pressure": "f"}
-"""Columns of the systems, and the kinds of their numbers."""
 
 
 def _check_systems(content: dict[str, np.ndarray], structures: int) -> None:
@@ -92,9 +87,9 @@ def _check_systems(content: dict[str, np.ndarray], structures: int) -> None:
         raise StorageError("structure is missing, or holds no whole numbers")
     if np.any(rows < 0) or np.any(rows >= structures):
         raise StorageError(f"structure has entries that none of {structures} structures has")
-    for name, kinds in _SYSTEMS.items():
-        column = content.get(name)
-        if column is None or column.shape != rows.shape or column.dtype.kind not in kinds:
+    for name in Wanted._fields:
+        column, kind = content.get(name), np.dtype(_SYSTEMS.get(name, float)).kind
+        if column is None or column.shape != rows.shape or column.dtype.kind != kind:
             raise StorageError(f"{name} is missing, or is not what {len(rows)} systems need")
 
 

@@ -291,9 +291,18 @@ def _check_budget(data: dict[str, Any], problems: list[Problem]) -> None:
 
 def _check_conditions(config: Config, systems: Sequence[Wanted], problems: list[Problem]) -> None:
     """Every system has what the method needs."""
-    for entry, temperature, pressure in dict.fromkeys((s[0], s[2], s[3]) for s in systems):
-        lacking = config.method.lacking(temperature, pressure)
-        problems += [(("systems", entry), text) for text in lacking]
+    for wanted in dict.fromkeys(one._replace(name="") for one in systems):
+        lacking = [*config.method.lacking(wanted.temperature, wanted.pressure)]
+        if wanted.is_ramped:
+            ends = (wanted.last_temperature, wanted.last_pressure)
+            hot, pressure = (
+                first if last is None else last
+                for first, last in zip((wanted.temperature, wanted.pressure), ends, strict=True)
+            )
+            lacking += config.method.lacking(hot, pressure)
+            if not config.method.has_set_points:
+                lacking.append(f"a ramp has no meaning for {config.method.label}")
+        problems += [(("systems", wanted.entry), text) for text in lacking]
 
 
 def _made(recipe: Recipe, start: Beginning, skin: float) -> dict[range, Potential]:
@@ -380,13 +389,18 @@ def _problem(problem: Any, data: dict[str, Any]) -> Problem:
     return place, told(problem, value_at(data, place), lambda: _keys(problem["loc"]))
 
 
+_EITHER = ("number", "ramp")
+"""What a temperature or a pressure is, as pydantic names it."""
+
+
 def _place(loc: Sequence[Any]) -> Place:
-    """Without the tag that says which kind of structure it is."""
+    """Without the tags that say which kind of structure it is, and whether there is a ramp."""
     return tuple(
         part
         for n, part in enumerate(loc)
         if not (n and loc[n - 1] == "structure" and n < len(loc) - 1)
         or part not in ("lattice", "file", "random")
+        if not (n and loc[n - 1] in ("temperature", "pressure") and part in _EITHER)
     )
 
 
@@ -394,7 +408,7 @@ def _keys(loc: Sequence[Any]) -> list[str]:
     """The keys that are known where the last part of a place stands."""
     models: list[Any] = [config_model()]
     for part in loc[:-1]:
-        if isinstance(part, int):
+        if isinstance(part, int) or part in _EITHER:
             continue
         inside = [
             model
@@ -403,7 +417,8 @@ def _keys(loc: Sequence[Any]) -> list[str]:
             for model in _models(parent.model_fields[part].annotation)
         ]
         models = inside or [model for model in models if part in model.model_fields]
-    return sorted({key for model in models for key in model.model_fields})
+    fields = {name: one for model in models for name, one in model.model_fields.items()}
+    return sorted({one.alias or name for name, one in fields.items()})
 
 
 def _models(annotation: Any) -> list[type[BaseModel]]:

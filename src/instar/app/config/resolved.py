@@ -37,8 +37,9 @@ def _with_topology(found: dict[str, Any], topology: Any) -> dict[str, Any]:
 def _filled(model: BaseModel, given: Mapping[str, Any]) -> dict[str, Any]:
     """The entries of a model: as they were given, else their defaults, if they have one."""
     found: dict[str, Any] = {}
-    for name in type(model).model_fields:
-        value, said = getattr(model, name), given.get(name)
+    for field, about in type(model).model_fields.items():
+        name = about.alias or field
+        value, said = getattr(model, field), given.get(name)
         if isinstance(value, BaseModel):
             found[name] = _filled(value, said or {})
         elif isinstance(value, list) and value and isinstance(value[0], BaseModel):
@@ -46,13 +47,19 @@ def _filled(model: BaseModel, given: Mapping[str, Any]) -> dict[str, Any]:
             found[name] = [_filled(*one) for one in zip(value, listed, strict=True)]
         elif said is not None or value is not None:
             found[name] = _plain(value if said is None else said)
-    return {**_plain(model.defaults), **found} if isinstance(model, Method) else found
+    return _with(found, model.defaults) if isinstance(model, Method) else found
+
+
+def _with(found: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """What was found, then the defaults of all else."""
+    missing = {key: _plain(value) for key, value in defaults.items() if key not in found}
+    return {**found, **missing}
 
 
 def _entries(given: Any, known: Entries) -> list[dict[str, Any]]:
     """A list of entries, each with the defaults of its type."""
     listed = [given] if isinstance(given, Mapping) else given
-    return [{**_plain(known.defaults(entry["type"])), **entry} for entry in listed]
+    return [_with(entry, known.defaults(entry["type"])) for entry in listed]
 
 
 def _plain(value: Any) -> Any:

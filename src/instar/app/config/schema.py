@@ -32,9 +32,11 @@ __all__ = [
     "Config",
     "FileStructure",
     "LatticeStructure",
+    "PressureRamp",
     "RandomStructure",
     "StructureConfig",
     "SystemConfig",
+    "TemperatureRamp",
     "config_model",
 ]
 
@@ -140,6 +142,33 @@ class Sweep(Strict):
         return self
 
 
+class TemperatureRamp(Strict):
+    """A temperature that follows the steps of the production, linearly."""
+
+    start: Annotated[Temperature, Field(alias="from")]
+    to: Temperature
+
+
+class PressureRamp(Strict):
+    """A pressure that follows the steps of the production, linearly."""
+
+    start: Annotated[Pressure, Field(alias="from")]
+    to: Pressure
+
+
+def _number_or_ramp(value: Any) -> str:
+    return "ramp" if isinstance(value, dict | Strict) else "number"
+
+
+_EITHER = Discriminator(_number_or_ramp)
+SetTemperature = Annotated[
+    Annotated[Temperature, Tag("number")] | Annotated[TemperatureRamp, Tag("ramp")], _EITHER
+]
+SetPressure = Annotated[
+    Annotated[Pressure, Tag("number")] | Annotated[PressureRamp, Tag("ramp")], _EITHER
+]
+
+
 class SystemConfig(Strict):
     """One system, or as many as its files have structures and its sweep combinations; and copies.
 
@@ -148,8 +177,8 @@ class SystemConfig(Strict):
 
     name: Annotated[str, Field(max_length=100)] = ""
     structure: StructureConfig
-    temperature: Temperature | None = None
-    pressure: Pressure | None = None
+    temperature: SetTemperature | None = None
+    pressure: SetPressure | None = None
     sweep: Sweep | None = None
     copies: AtLeastOne = 1
 

@@ -12,7 +12,12 @@ from typing import Any, NamedTuple
 from ase import Atoms
 
 from instar.app.config.files import Inputs, UnmadeStructureError
-from instar.app.config.schema import RandomStructure, SystemConfig
+from instar.app.config.schema import (
+    PressureRamp,
+    RandomStructure,
+    SystemConfig,
+    TemperatureRamp,
+)
 from instar.app.config.structures import made, made_at_random
 from instar.app.config.text import Place
 
@@ -27,13 +32,21 @@ Problem = tuple[Place, str]
 class Wanted(NamedTuple):
     """One system: its entry, the name it was given, its temperature (K) and pressure (eV/Å³).
 
-    Copies have the same name here; see `names.unique_names`.
+    Where one of them is a ramp, that is its value at the first step of the production, and the
+    ``last`` one that at the end. Copies have the same name here; see `names.unique_names`.
     """
 
     entry: int
     name: str
     temperature: float | None
     pressure: float | None
+    last_temperature: float | None = None
+    last_pressure: float | None = None
+
+    @property
+    def is_ramped(self) -> bool:
+        """Whether its temperature or its pressure follows the steps."""
+        return self.last_temperature is not None or self.last_pressure is not None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -107,11 +120,19 @@ def _of_entry(
     found = {shape: _starts(entry, shape, folder, inputs) for shape in shapes}
     several = max(map(len, found.values()))
     for frame, chosen in itertools.product(range(several), combinations):
-        temperature = chosen.get("temperature", entry.temperature)
-        pressure = chosen.get("pressure", entry.pressure)
+        hot, last_hot = _ends(chosen.get("temperature", entry.temperature))
+        pressure, last_pressure = _ends(chosen.get("pressure", entry.pressure))
         start, own = found[_of_structure(chosen)][frame]
         name = _name(entry, own, several)
-        yield Wanted(number, name, temperature, pressure), start, entry.copies
+        wanted = Wanted(number, name, hot, pressure, last_hot, last_pressure)
+        yield wanted, start, entry.copies
+
+
+def _ends(value: float | TemperatureRamp | PressureRamp | None) -> tuple[Any, Any]:
+    """What a condition is at first, and at last if that is something else."""
+    if isinstance(value, TemperatureRamp | PressureRamp):
+        return value.start, value.to
+    return value, None
 
 
 def _of_structure(chosen: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:

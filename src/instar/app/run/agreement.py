@@ -28,8 +28,10 @@ def marks_of(loaded: Loaded) -> dict[str, Any]:
     said = {**loaded.data, "seed": config.seed, "precision": config.precision}
     digests = {name: _digest(entry) for name, entry in said.items() if name not in _FREE}
     output = {f"output.{name}": getattr(config.output, name) for name in _SPACED}
-    equilibration = {"run.equilibration": config.run.equilibration}
-    return digests | output | equilibration | {"structures.npz": _digest_of_structures(loaded)}
+    steps = {"run.equilibration": config.run.equilibration}
+    if any(one.is_ramped for one in loaded.systems):
+        steps["run.steps"] = config.run.steps  # a ramp ends with them
+    return digests | output | steps | {"structures.npz": _digest_of_structures(loaded)}
 
 
 def _digest(entry: Any) -> str:

@@ -100,10 +100,13 @@ class RunDirectory:
         self.write_config(loaded)
 
     def write_config(self, loaded: Loaded) -> None:
-        """The configuration as it was given, and with all defaults."""
-        for path, data in ((self.resolved, resolved(loaded)), (self.config, loaded.data)):
-            text = yaml.safe_dump(data, sort_keys=False, allow_unicode=True)
-            write_atomically(path, text.encode())
+        """The configuration with all defaults, and as it was given."""
+        self.write_resolved(loaded)
+        write_atomically(self.config, _as_yaml(loaded.data))
+
+    def write_resolved(self, loaded: Loaded) -> None:
+        """The configuration with all defaults."""
+        write_atomically(self.resolved, _as_yaml(resolved(loaded)))
 
     def discard(self) -> None:
         """Remove all of a run that has not made a step."""
@@ -205,6 +208,10 @@ def _read(path: Path) -> bytes:
     if len(content) > _MOST_BYTES:
         raise RunDirectoryError(f"{path} has more than {_MOST_BYTES >> 20} MiB; it is not read.")
     return content
+
+
+def _as_yaml(data: Any) -> bytes:
+    return yaml.safe_dump(data, sort_keys=False, allow_unicode=True).encode()
 
 
 @contextlib.contextmanager

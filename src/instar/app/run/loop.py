@@ -22,6 +22,7 @@ from instar.app.run.documents import wrong_meta
 from instar.app.run.findings import remove_findings, write_findings
 from instar.app.run.planning import cut, systems_of
 from instar.app.run.progress import Progress
+from instar.app.run.provenance import threads
 from instar.app.run.rows import fetched, findings
 from instar.app.run.snapshot import arrays_of, restored, sizes_of
 from instar.app.run.standing import End, Standing
@@ -379,6 +380,8 @@ class RunLoop:
             "peak": self.memory.taken,
             "planned": self.memory.planned,
             "growth": self.growth,
+            "threads": threads(),
+            "devices": jax.local_device_count(),
         }
         known = self.directory.read_json("timing.json") or []
         self.directory.write_json("timing.json", [*known, session])

@@ -13,7 +13,7 @@ import jax
 from instar.app.config import Loaded
 from instar.app.run.directory import VERSION
 
-__all__ = ["provenance"]
+__all__ = ["provenance", "threads"]
 
 _PACKAGES = ("instar", "jax", "jaxlib", "numpy", "ase", "h5py")
 
@@ -27,7 +27,7 @@ def provenance(loaded: Loaded) -> dict[str, Any]:
         "python": platform.python_version(),
         "platform": platform.platform(),
         "devices": [f"{device.platform}:{device.device_kind}" for device in devices],
-        "threads": _threads(),
+        "threads": threads(),
         "precision": loaded.config.precision,
         "seed": loaded.config.seed,
         "systems": len(loaded.structures),
@@ -36,6 +36,6 @@ def provenance(loaded: Loaded) -> dict[str, Any]:
     }
 
 
-def _threads() -> int:
+def threads() -> int:
     """Cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -24,6 +24,11 @@ class Method(Strict):
         return self.type
 
     @property
+    def has_set_points(self) -> bool:
+        """Whether it keeps systems at temperatures or pressures, which may then be ramps."""
+        return False
+
+    @property
     def defaults(self) -> dict[str, Any]:
         """Defaults that depend on what was chosen, as they could have been given."""
         return {}

@@ -88,6 +88,11 @@ class MdMethod(Method):
         return given | defaults_of(self.chosen, missing)
 
     @property
+    def has_set_points(self) -> bool:
+        """Where there is a thermostat or a barostat."""
+        return self.chosen is not None
+
+    @property
     def defaults(self) -> dict[str, Any]:
         """Those of the thermostat or barostat."""
         options = {} if self.chosen is None else self.chosen.options
@@ -102,8 +107,8 @@ class MdMethod(Method):
         if self.ensemble != "npt" and pressure is not None:
             yield f"a pressure has no meaning for {self.ensemble}"
 
-    def step(self, hot: np.ndarray, pressures: np.ndarray) -> md.Step:
-        """The step, for systems at these temperatures (K) and pressures."""
+    def step(self, hot: np.ndarray | md.Ramp, pressures: np.ndarray | md.Ramp) -> md.Step:
+        """The step, for systems at these temperatures (K) and pressures, which may be ramps."""
         chosen = self.chosen
         if chosen is None:
             return md.nve(self.time_step)

@@ -12,6 +12,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from instar.app.api.md_state import fixed_atoms, state_of
 from instar.app.config.methods.md import MdMethod
+from instar.app.config.systems import Wanted
 from instar.app.evaluation.point import room_for, tabled
 from instar.app.evaluation.within_budget import estimated_need
 from instar.app.run.kinds.base import Kind
@@ -70,15 +71,25 @@ class MolecularDynamics(Kind):
     def steps(self, systems: range) -> tuple[Part, Part]:
         """A thermostat brings systems to their temperature where the method would not."""
         wanted = [self.loaded.systems[number] for number in systems]
-        hot, pressures = (
+        hot, pressures, last_hot, last_pressures = (
             np.array([np.nan if value is None else value for value in column])
-            for column in zip(*((one.temperature, one.pressure) for one in wanted), strict=True)
+            for column in zip(*map(_conditions, wanted), strict=True)
         )
-        step = self.method.step(hot, pressures)
+        step = self.method.step(
+            self._followed(hot, last_hot), self._followed(pressures, last_pressures)
+        )
         unknown = any(one.temperature is None for one in self.loaded.systems)  # not of this batch
         if self.loaded.config.run.equilibration == 0 or unknown:
             return step, step
         return self.method.settling(hot) or step, step
+
+    def _followed(self, first: np.ndarray, last: np.ndarray) -> np.ndarray | md.Ramp:
+        """Conditions of systems, as a ramp over the production where the last ones are known."""
+        if np.isnan(last).all():
+            return first
+        begin = self.loaded.config.run.equilibration
+        end = begin + self.loaded.config.run.steps
+        return md.Ramp(first, np.where(np.isnan(last), first, last), begin, end)
 
     def compile(self, state: md.State) -> None:
         """The first forces."""
@@ -109,6 +120,12 @@ class MolecularDynamics(Kind):
         """Without velocities, if they were not asked for."""
         without = set() if self.loaded.config.output.velocities else {"velocities"}
         return {name: known for name, known in FRAME.items() if name not in without}
+
+
+def _conditions(wanted: Wanted) -> tuple[float | None, ...]:
+    """Temperature (K) and pressure at first, and at last where they are ramps."""
+    first = (wanted.temperature, wanted.pressure)
+    return (*first, wanted.last_temperature, wanted.last_pressure)
 
 
 def _mesh() -> Mesh | None:
