@@ -29,8 +29,8 @@ class Explosion(NamedTuple):
         named = ", ".join(map(str, self.atoms[:8])) + (", …" if len(self.atoms) > 8 else "")
         return (
             f"System {self.system}{called} exploded at step {self.step} and is frozen as it was "
-            f"before: atoms {named} would have had positions, velocities or forces that are not finite, "
-            f"or have moved by more than half a cell.\n{self.advice}"
+            f"before: atoms {named} would have had positions, velocities or forces that are not "
+            f"finite, or have moved by more than half a cell.\n{self.advice}"
         )
 
 

@@ -1,21 +1,26 @@
 """Structures from patterns, frames, databases, objects and topologies; names; very many systems."""
 
 import inspect
+import math
+from types import SimpleNamespace
 
 import ase.db
 import ase.io
 import numpy as np
 import pytest
 import yaml
-from app.runs import configuration, written
+from app.runs import StopAfter, configuration, resume, run, written
 from ase import Atoms
 from ase.build import bulk
 from ase.constraints import FixAtoms
 
 import instar
+from instar.app.api.run import StoppedError
 from instar.app.config import load
 from instar.app.config.base import ConfigurationError
 from instar.app.config.names import file_name, unique_names
+from instar.app.run import planning
+from instar.app.run.build import FIXED
 from instar.app.run.directory import RunDirectory, RunDirectoryError
 from instar.app.topology import TopologyError
 
@@ -196,6 +201,24 @@ def test_copies_share_a_structure_and_are_as_many_as_were_asked_for():
     assert found.different(range(100, 5000)) == [100]
 
 
+def test_very_many_systems_are_planned_from_what_few_of_them_need(monkeypatch):
+    made = []
+
+    def built(loaded, systems, limit):
+        made.append(systems)
+        return SimpleNamespace(need=FIXED + 10_000 * loaded.atoms_in(systems))
+
+    monkeypatch.setattr(planning, "built", built)
+    loaded = load(of(LATTICE, copies=300_001) | {"memory": {"budget": "1 GiB"}})
+    plan = planning.sketched(loaded)
+    assert [loaded.atoms_in(systems) < 60_000 for systems in made] == [True]
+    assert plan.predicted_peak <= plan.limit
+    fewest = math.ceil(10_000 * 1_200_004 / (plan.limit - FIXED))
+    assert fewest <= len(plan.batches) <= fewest + 1
+    ranges = [planning.systems_of(plan, number) for number in range(len(plan.batches))]
+    assert [n for systems in ranges for n in systems] == list(range(300_001))
+
+
 def test_terms_of_one_copy_alone_are_checked_with_it():
     config = of(LATTICE, copies=3)
     bond = {"atoms": [0, 9], "k": 1.0, "r0": 3.7}
@@ -319,6 +342,19 @@ def test_a_topology_may_be_an_object(tmp_path, dimers):
     found = load({**dimers, "topology": topology, "systems": [{"temperature": 60}]})
     assert found.names == ["topology"]
     assert found.recipe == load(written(tmp_path / "run.yaml", dimers)).recipe
+
+
+@pytest.mark.usefixtures("quickly_compiled")
+def test_a_run_of_a_topology_goes_on_from_its_folder_alone(tmp_path, dimers):
+    path = written(tmp_path / "run.yaml", dimers | {"run": {"steps": 40}})
+    with pytest.raises(StoppedError):
+        run(path, tmp_path / "run", progress=StopAfter(10))
+    path.unlink()
+    (tmp_path / "dimers.data").unlink()
+    done = resume(tmp_path / "run")
+    assert done.trajectory.names == ["dimers-0", "dimers-1"]
+    assert [system["name"] for system in done.summary["systems"]] == ["dimers-0", "dimers-1"]
+    assert [one.name for one in done.export("extxyz")] == ["dimers-0.extxyz", "dimers-1.extxyz"]
 
 
 CONFLICTS = {

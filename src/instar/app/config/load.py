@@ -188,6 +188,8 @@ def _check_observations(
     observations: Sequence[Observation], start: Beginning, recipe: Recipe, steps: int
 ) -> None:
     """Everything that is to be observed can be."""
+    if not observations:
+        return
     numbers = _different(start.structures, recipe, range(len(start.structures)))
     structures = structures_of(start.structures[number] for number in numbers)
     problems: list[Problem] = []
