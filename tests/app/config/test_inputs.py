@@ -23,6 +23,7 @@ from instar.app.run import planning
 from instar.app.run.build import FIXED
 from instar.app.run.directory import RunDirectory, RunDirectoryError
 from instar.app.topology import TopologyError
+from instar.dynamics.containment import Explosion
 
 ARGON = bulk("Ar", "fcc", 5.3, cubic=True)
 LATTICE = {"lattice": "fcc", "species": "Ar", "a": 5.3}
@@ -368,7 +369,7 @@ CONFLICTS = {
     ),
     "no file": (
         {"topology": {"file": "no.data"}},
-        "topology: There is no file ",
+        "topology: There is no file {folder}/no.data.",
     ),
     "an unknown option": (
         {"topology": {**TOPOLOGY, "cutof": 3}},
@@ -376,7 +377,7 @@ CONFLICTS = {
     ),
     "no mapping": (
         {"topology": "dimers.data"},
-        "topology: write the file and what it leaves open: {file: water.data, …}",
+        "topology: write the file and what it leaves open: {{file: water.data, …}}",
     ),
 }
 
@@ -388,7 +389,7 @@ def test_what_does_not_go_with_a_topology_is_told(tmp_path, dimers, name):
     with pytest.raises(ConfigurationError) as caught:
         load(path)
     lines = [line.split(": ", 1)[1] for line in str(caught.value).splitlines()]
-    assert any(line.startswith(said) for line in lines), lines
+    assert lines == [said.format(folder=tmp_path)]
 
 
 def test_a_stored_topology_that_is_none_is_refused(tmp_path):
@@ -397,7 +398,12 @@ def test_a_stored_topology_that_is_none_is_refused(tmp_path):
         instar.read_topology(tmp_path / "x.json")
 
 
-def test_objects_are_copied(tmp_path):
+def test_an_explosion_is_told_with_the_name_of_its_system():
+    told = str(Explosion(3, 5, (1,), "Make steps shorter.", "argon-3"))
+    assert told.startswith("System 3 (argon-3) exploded at step 5 and is frozen as it was before:")
+
+
+def test_objects_are_copied():
     atoms = Atoms("Ar2", [[0, 0, 0], [4, 0, 0]], cell=[20] * 3, pbc=True)
     found = load(of(atoms))
     atoms.positions += 1

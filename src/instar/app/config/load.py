@@ -129,6 +129,8 @@ def _loaded(data: dict[str, Any], folder: Path, start: Beginning | None) -> Load
         _check_conditions(config, start.systems, problems)
     if problems or config is None or recipe is None:
         _check_anyhow(recipe, problems)
+        if given.lacks_topology:  # what it would have had is not missing
+            problems = [problem for problem in problems if problem[1] != "is missing"]
         raise _ProblemsError(_once(problems))
     potentials = _made(recipe, start)
     _check_observations(observations, start, recipe, config.run.steps)
