@@ -3,6 +3,7 @@
 import inspect
 import math
 from types import SimpleNamespace
+from typing import Any
 
 import ase.db
 import ase.io
@@ -41,7 +42,8 @@ def folder(tmp_path_factory):
     for count in (1, 2, 10):
         frames = [ARGON.repeat((1, 1, n + 1)) for n in range(count)]
         ase.io.write(path / f"a{count}.extxyz", frames)
-    with ase.db.connect(path / "rows.db") as database:
+    database: Any = ase.db.connect(path / "rows.db")
+    with database:
         for n in (1, 2, 3):
             database.write(ARGON.repeat((1, 1, n)))
     return path
@@ -345,6 +347,7 @@ def test_a_topology_may_be_an_object(tmp_path, dimers):
     assert found.recipe == load(written(tmp_path / "run.yaml", dimers)).recipe
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("quickly_compiled")
 def test_a_run_of_a_topology_goes_on_from_its_folder_alone(tmp_path, dimers):
     path = written(tmp_path / "run.yaml", dimers | {"run": {"steps": 40}})

@@ -97,8 +97,10 @@ def _told(
 ) -> Iterator[tuple[Callable[[str], None], Progress]]:
     """What tells of things that happen, in the log and to whoever looks."""
     shown = progress or Silent()
-    shown.pace = loaded.config.method.pace
-    shown.shown = {name: q.unit for name, q in kind_of(loaded).THERMO.items() if q.live}
+    if not loaded.units.reduced:
+        shown.pace = loaded.config.method.pace
+    columns = kind_of(loaded).THERMO.items()
+    shown.shown = {name: loaded.units.label(q.unit) for name, q in columns if q.live}
     with open(directory.log, "a", encoding="utf-8") as file, shown:
 
         def say(text: str) -> None:

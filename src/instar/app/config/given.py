@@ -64,7 +64,8 @@ def given_by(data: dict[str, Any], folder: Path, problems: list[tuple[Place, str
         name, topology = _topology(data["topology"], folder)
     except (TopologyError, OSError) as error:
         problems.append((("topology",), str(error)))
-        return Given(data, data, inputs, lacks_topology=True)
+        rest = {key: value for key, value in data.items() if key != "topology"}
+        return Given(data, rest, inputs, lacks_topology=True)
     return _resolved({**data, "topology": {"file": name}}, topology, inputs, problems)
 
 

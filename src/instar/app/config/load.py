@@ -22,9 +22,11 @@ from instar.app.config.given import Given, Input, given_by, plain
 from instar.app.config.names import unique_names
 from instar.app.config.observers import observations_of
 from instar.app.config.potentials import Recipe, recipe_of
+from instar.app.config.reduced import problems_of_reduced
 from instar.app.config.schema import Config, SystemConfig, config_model
 from instar.app.config.systems import Beginning, Wanted, beginning
 from instar.app.config.text import Place, Text, read_yaml
+from instar.app.config.units import UnitSystem, is_reduced
 from instar.app.config.words import told, value_at
 from instar.memory import BudgetError, find_budget
 from instar.observables import Observation
@@ -51,6 +53,15 @@ class Loaded:
     recipe: Recipe
     observations: tuple[Observation, ...]
     _potentials: dict[range, Potential]  # the last that was made, by the systems it is for
+
+    @property
+    def units(self) -> UnitSystem:
+        """What its numbers are shown in."""
+        return UnitSystem(self.config.units == "lj")
+
+    def time(self, steps: Any) -> Any:
+        """The time (fs) after that many steps; None where steps have none, or a reduced one."""
+        return None if self.units.reduced else self.config.method.time(steps)
 
     @functools.cached_property
     def names(self) -> list[str]:
@@ -119,6 +130,13 @@ class _ProblemsError(Exception):
 
 def _loaded(data: dict[str, Any], folder: Path, start: Beginning | None) -> Loaded:
     problems: list[Problem] = []
+    with UnitSystem(data.get("units") == "lj").while_reading():
+        return _read(data, folder, start, problems)
+
+
+def _read(
+    data: dict[str, Any], folder: Path, start: Beginning | None, problems: list[Problem]
+) -> Loaded:
     given = given_by(data, folder, problems)
     config = _validated(given.resolved, problems)
     recipe = _recipe(given.resolved, problems)
@@ -127,6 +145,8 @@ def _loaded(data: dict[str, Any], folder: Path, start: Beginning | None) -> Load
     start = start or _begun(given, folder, 0 if config is None else config.seed, problems)
     if config is not None:
         _check_conditions(config, start.systems, problems)
+    if config is not None and recipe is not None and is_reduced():
+        problems += problems_of_reduced(config, recipe, observations, data)
     if problems or config is None or recipe is None:
         _check_anyhow(recipe, problems)
         if given.lacks_topology:  # what it would have had is not missing

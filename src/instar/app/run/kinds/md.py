@@ -81,7 +81,7 @@ class MolecularDynamics(Kind):
         unknown = any(one.temperature is None for one in self.loaded.systems)  # not of this batch
         if self.loaded.config.run.equilibration == 0 or unknown:
             return step, step
-        return self.method.settling(hot) or step, step
+        return self.method.settling(hot, self.loaded.units.reduced) or step, step
 
     def compile(self, state: md.State) -> None:
         """The first forces."""
