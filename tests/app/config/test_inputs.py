@@ -1,23 +1,30 @@
 """Structures from patterns, frames, databases, objects and topologies; names; very many systems."""
 
 import inspect
+import math
+from types import SimpleNamespace
+from typing import Any
 
 import ase.db
 import ase.io
 import numpy as np
 import pytest
 import yaml
-from app.runs import configuration, written
+from app.runs import StopAfter, configuration, resume, run, written
 from ase import Atoms
 from ase.build import bulk
 from ase.constraints import FixAtoms
 
 import instar
+from instar.app.api.run import StoppedError
 from instar.app.config import load
 from instar.app.config.base import ConfigurationError
 from instar.app.config.names import file_name, unique_names
+from instar.app.run import planning
+from instar.app.run.build import FIXED
 from instar.app.run.directory import RunDirectory, RunDirectoryError
 from instar.app.topology import TopologyError
+from instar.dynamics.containment import Explosion
 
 ARGON = bulk("Ar", "fcc", 5.3, cubic=True)
 LATTICE = {"lattice": "fcc", "species": "Ar", "a": 5.3}
@@ -35,7 +42,8 @@ def folder(tmp_path_factory):
     for count in (1, 2, 10):
         frames = [ARGON.repeat((1, 1, n + 1)) for n in range(count)]
         ase.io.write(path / f"a{count}.extxyz", frames)
-    with ase.db.connect(path / "rows.db") as database:
+    database: Any = ase.db.connect(path / "rows.db")
+    with database:
         for n in (1, 2, 3):
             database.write(ARGON.repeat((1, 1, n)))
     return path
@@ -196,6 +204,24 @@ def test_copies_share_a_structure_and_are_as_many_as_were_asked_for():
     assert found.different(range(100, 5000)) == [100]
 
 
+def test_very_many_systems_are_planned_from_what_few_of_them_need(monkeypatch):
+    made = []
+
+    def built(loaded, systems, limit):
+        made.append(systems)
+        return SimpleNamespace(need=FIXED + 10_000 * loaded.atoms_in(systems))
+
+    monkeypatch.setattr(planning, "built", built)
+    loaded = load(of(LATTICE, copies=300_001) | {"memory": {"budget": "1 GiB"}})
+    plan = planning.sketched(loaded)
+    assert [loaded.atoms_in(systems) < 60_000 for systems in made] == [True]
+    assert plan.predicted_peak <= plan.limit
+    fewest = math.ceil(10_000 * 1_200_004 / (plan.limit - FIXED))
+    assert fewest <= len(plan.batches) <= fewest + 1
+    ranges = [planning.systems_of(plan, number) for number in range(len(plan.batches))]
+    assert [n for systems in ranges for n in systems] == list(range(300_001))
+
+
 def test_terms_of_one_copy_alone_are_checked_with_it():
     config = of(LATTICE, copies=3)
     bond = {"atoms": [0, 9], "k": 1.0, "r0": 3.7}
@@ -321,6 +347,20 @@ def test_a_topology_may_be_an_object(tmp_path, dimers):
     assert found.recipe == load(written(tmp_path / "run.yaml", dimers)).recipe
 
 
+@pytest.mark.long
+@pytest.mark.usefixtures("quickly_compiled")
+def test_a_run_of_a_topology_goes_on_from_its_folder_alone(tmp_path, dimers):
+    path = written(tmp_path / "run.yaml", dimers | {"run": {"steps": 40}})
+    with pytest.raises(StoppedError):
+        run(path, tmp_path / "run", progress=StopAfter(10))
+    path.unlink()
+    (tmp_path / "dimers.data").unlink()
+    done = resume(tmp_path / "run")
+    assert done.trajectory.names == ["dimers-0", "dimers-1"]
+    assert [system["name"] for system in done.summary["systems"]] == ["dimers-0", "dimers-1"]
+    assert [one.name for one in done.export("extxyz")] == ["dimers-0.extxyz", "dimers-1.extxyz"]
+
+
 CONFLICTS = {
     "a potential beside it": (
         {"potential": configuration()["potential"]},
@@ -332,7 +372,7 @@ CONFLICTS = {
     ),
     "no file": (
         {"topology": {"file": "no.data"}},
-        "topology: There is no file ",
+        "topology: There is no file {folder}/no.data.",
     ),
     "an unknown option": (
         {"topology": {**TOPOLOGY, "cutof": 3}},
@@ -340,7 +380,7 @@ CONFLICTS = {
     ),
     "no mapping": (
         {"topology": "dimers.data"},
-        "topology: write the file and what it leaves open: {file: water.data, …}",
+        "topology: write the file and what it leaves open: {{file: water.data, …}}",
     ),
 }
 
@@ -352,7 +392,7 @@ def test_what_does_not_go_with_a_topology_is_told(tmp_path, dimers, name):
     with pytest.raises(ConfigurationError) as caught:
         load(path)
     lines = [line.split(": ", 1)[1] for line in str(caught.value).splitlines()]
-    assert any(line.startswith(said) for line in lines), lines
+    assert lines == [said.format(folder=tmp_path)]
 
 
 def test_a_stored_topology_that_is_none_is_refused(tmp_path):
@@ -361,7 +401,12 @@ def test_a_stored_topology_that_is_none_is_refused(tmp_path):
         instar.read_topology(tmp_path / "x.json")
 
 
-def test_objects_are_copied(tmp_path):
+def test_an_explosion_is_told_with_the_name_of_its_system():
+    told = str(Explosion(3, 5, (1,), "Make steps shorter.", "argon-3"))
+    assert told.startswith("System 3 (argon-3) exploded at step 5 and is frozen as it was before:")
+
+
+def test_objects_are_copied():
     atoms = Atoms("Ar2", [[0, 0, 0], [4, 0, 0]], cell=[20] * 3, pbc=True)
     found = load(of(atoms))
     atoms.positions += 1

@@ -65,14 +65,15 @@ def test_the_table_says_what_the_summary_says(done):
     page = Page()
     page.feed(done.directory.report.read_text())
     rows = [row for row in page.rows if row]
-    assert [row[:2] for row in rows] == [["0", "32"], ["1", "27"]]
+    assert [row[:3] for row in rows] == [["0", "system-0", "32"], ["1", "system-1", "27"]]
     hot = done.summary["systems"][1]["temperature"]
-    mean, error = map(float, re.split(" ± ", rows[1][2]))
+    mean, error = map(float, re.split(" ± ", rows[1][3]))
     assert mean == pytest.approx(hot["mean"], abs=hot["error"] / 5)
     assert error == pytest.approx(hot["error"], rel=0.1)
     with open(done.path / "report" / "summary.csv", newline="") as file:
         table = list(csv.DictReader(file))
     assert float(table[1]["temperature mean (K)"]) == hot["mean"]
+    assert [row["name"] for row in table] == ["system-0", "system-1"]
 
 
 @pytest.mark.parametrize("name", ["pressure", "radial", "structure-1"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import jax
@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from ase import Atoms
 
-from instar.app.ase.structures import StructureError, structures_of
+from instar.app.ase.structures import StructureError, distinct, structures_of
 from instar.app.config.potentials import Recipe, Trust, recipe_of, require
 from instar.app.evaluation.point import tabled
 from instar.app.evaluation.within_budget import fits_any_structure
@@ -118,10 +118,11 @@ def state_of(
         raise ValueError("Double precision must be on: with jax.enable_x64(True): ...")
     point = tabled(given, recipe, precision, rows=rows, potential=potential)
     free = len(point.particles) - sum(map(len, given))
-    fixed = np.concatenate([fixed_atoms(number, atoms) for number, atoms in enumerate(given)])
-    fixed = np.pad(fixed, (0, free))
-    masses = np.concatenate([*(atoms.get_masses() for atoms in given), np.ones(free)])
-    momenta = np.concatenate([*(atoms.get_momenta() for atoms in given), np.zeros((free, 3))])
+    one_each, which = distinct(given)
+    firsts = np.unique(which, return_index=True)[1].tolist()
+    fixed = _stacked(map(fixed_atoms, firsts, one_each), which, np.zeros(free, bool))
+    masses = _stacked((atoms.get_masses() for atoms in one_each), which, np.ones(free))
+    momenta = _stacked((atoms.get_momenta() for atoms in one_each), which, np.zeros((free, 3)))
     velocities = momenta / np.where(masses > 0, masses, 1)[:, None]
     state = start(
         point.particles,
@@ -143,6 +144,12 @@ def state_of(
     own = state.systems.set_data(jnp.asarray(own))[state.particles.data.system][:, None]
     kept = jnp.where(own, state.particles.data.velocities, drawn.particles.data.velocities)
     return drawn.with_particles(velocities=kept)
+
+
+def _stacked(columns: Iterable[np.ndarray], which: np.ndarray, free: np.ndarray) -> np.ndarray:
+    """Rows of all structures, of each the column that it has, and then those that are free."""
+    parts = list(columns)
+    return np.concatenate([*(parts[number] for number in which.tolist()), free])
 
 
 def fixed_atoms(number: int, atoms: Atoms) -> np.ndarray:

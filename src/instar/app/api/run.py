@@ -184,8 +184,10 @@ def _told(
     directory: RunDirectory, loaded: Loaded, shown: Progress
 ) -> Iterator[Callable[[str], None]]:
     """What tells of things that happen, in the log and to whoever looks."""
-    shown.pace = loaded.config.method.pace
-    shown.shown = {name: q.unit for name, q in kind_of(loaded).THERMO.items() if q.live}
+    if not loaded.units.reduced:
+        shown.pace = loaded.config.method.pace
+    columns = kind_of(loaded).THERMO.items()
+    shown.shown = {name: loaded.units.label(q.unit) for name, q in columns if q.live}
 
     def say(text: str) -> None:
         line = f"{time.strftime('%Y-%m-%d %H:%M:%S')} {text}\n"

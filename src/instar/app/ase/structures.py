@@ -222,16 +222,18 @@ def _charges(
 
 def _positions(structures: Structures, dtype: Any, free: int) -> np.ndarray:
     """All positions; brought into their cells where single precision would lose their digits."""
-    parts = np.split(structures.positions, structures.starts[1:])
-    for number, part in enumerate(parts):
-        coarse = np.finfo(dtype).eps * np.abs(part).max(initial=0)
-        if coarse > 1e-6:
-            cell, periodic = structures.vectors[number], structures.periodic[number]
-            parts[number] = wrap_positions(part, cell, periodic)
-            coarse = np.finfo(dtype).eps * np.abs(parts[number]).max(initial=0)
+    positions = np.concatenate([structures.positions, np.zeros((free, 3))])
+    farthest = np.zeros(len(structures))
+    np.maximum.at(farthest, structures.system, np.abs(structures.positions).max(axis=1, initial=0))
+    for number in np.flatnonzero(np.finfo(dtype).eps * farthest > 1e-6).tolist():
+        first = int(structures.starts[number])
+        rows = slice(first, first + int(structures.counts[number]))
+        cell, periodic = structures.vectors[number], structures.periodic[number]
+        positions[rows] = wrap_positions(positions[rows], cell, periodic)
+        coarse = np.finfo(dtype).eps * np.abs(positions[rows]).max(initial=0)
         if coarse > 1e-3:
             raise StructureError(
                 f"Structure {number} has atoms so far from the origin that {np.dtype(dtype)} "
                 f"resolves only {coarse:.1g} Å.\nCentre it, or compute in float64."
             )
-    return np.concatenate([*parts, np.zeros((free, 3))])
+    return positions

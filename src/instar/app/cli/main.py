@@ -229,8 +229,7 @@ def _plan(options: Any) -> int:
 
     from instar.app.config import Trust, load
     from instar.app.config.base import ConfigurationError
-    from instar.app.run.planning import disk_of, planned
-    from instar.memory import HighWater
+    from instar.app.run.planning import disk_of, sketched
 
     loaded = load(options.config, options.changes, trust=Trust.UNTRIED)
     if loaded.recipe.untried:
@@ -239,7 +238,7 @@ def _plan(options: Any) -> int:
             "can't be made without it"
         )
     with jax.enable_x64(loaded.config.precision == "float64"):
-        plan, _ = planned(loaded, HighWater())
+        plan = sketched(loaded)
     run, atoms = loaded.config.run, int(loaded.counts.sum())
     steps = f"{run.equilibration} steps to equilibrate and {run.steps} more"
     print(f"{options.config}: {len(loaded.structures)} systems, {atoms} atoms, {steps}")

@@ -35,6 +35,7 @@ class Given:
     data: dict[str, Any]
     resolved: dict[str, Any]
     inputs: dict[str, Input]
+    lacks_topology: bool = False  # it could not be read
 
     def recording(self, potential: dict[str, str]) -> Given:
         """With the record of an object in place of the potential."""
@@ -68,7 +69,8 @@ def given_by(data: dict[str, Any], folder: Path, problems: list[tuple[Place, str
         name, topology = _topology(data["topology"], folder)
     except (TopologyError, OSError) as error:
         problems.append((("topology",), str(error)))
-        return Given(data, data, inputs)
+        rest = {key: value for key, value in data.items() if key != "topology"}
+        return Given(data, rest, inputs, lacks_topology=True)
     return _resolved({**data, "topology": {"file": name}}, topology, inputs, problems)
 
 
@@ -125,7 +127,9 @@ def _resolved(
         text = "the topology has the potential already; take one of the two out"
         problems.append((("potential",), text))
     file, systems = data["topology"]["file"], data.get("systems", [{}])
-    topology.atoms.info.setdefault("name", Path(file).stem)
+    atoms = topology.atoms.copy()
+    atoms.info.setdefault("name", Path(file).stem)
+    topology = dataclasses.replace(topology, atoms=atoms)
     found = []
     for number, entry in enumerate(systems if isinstance(systems, list) else []):
         if isinstance(entry, dict) and entry.get("structure") is not None:

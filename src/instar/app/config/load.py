@@ -23,9 +23,11 @@ from instar.app.config.names import unique_names
 from instar.app.config.observers import observations_of
 from instar.app.config.potentials import Recipe, Trust, recipe_of
 from instar.app.config.recorded import is_record, record_of
+from instar.app.config.reduced import problems_of_reduced
 from instar.app.config.schema import Config, SystemConfig, config_model
 from instar.app.config.systems import Beginning, Wanted, beginning
 from instar.app.config.text import Place, Text, read_yaml, wrong_text
+from instar.app.config.units import UnitSystem, is_reduced
 from instar.app.config.words import told, value_at
 from instar.geometry import Cell
 from instar.memory import BudgetError, find_budget
@@ -56,6 +58,15 @@ class Loaded:
     recipe: Recipe
     observations: tuple[Observation, ...]
     _potentials: dict[range, Potential]  # the last that was made, by the systems it is for
+
+    @property
+    def units(self) -> UnitSystem:
+        """What its numbers are shown in."""
+        return UnitSystem(self.config.units == "lj")
+
+    def time(self, steps: Any) -> Any:
+        """The time (fs) after that many steps; None where steps have none, or a reduced one."""
+        return None if self.units.reduced else self.config.method.time(steps)
 
     @functools.cached_property
     def names(self) -> list[str]:
@@ -115,7 +126,7 @@ def load(
     text = changed(text, changes)
     try:
         _check_text(text.data)
-        return _loaded(text.data, folder, start, potential, trust)
+        return _loaded(text.data, folder, _Brought(start, potential, trust))
     except _ProblemsError as found:
         ordered = sorted(found.problems, key=lambda problem: _line_of(text, problem[0]) or 0)
         lines = [_line(name, text, place, message) for place, message in ordered]
@@ -135,16 +146,25 @@ class _ProblemsError(Exception):
         self.problems = problems
 
 
-def _loaded(
-    data: dict[str, Any],
-    folder: Path,
-    start: Beginning | None,
-    potential: Potential | None,
-    trust: Trust,
-) -> Loaded:
+@dataclasses.dataclass(frozen=True)
+class _Brought:
+    """What comes with a configuration: where it begins, an object, and how far it is trusted."""
+
+    start: Beginning | None
+    potential: Potential | None
+    trust: Trust
+
+
+def _loaded(data: dict[str, Any], folder: Path, brought: _Brought) -> Loaded:
+    with UnitSystem(data.get("units") == "lj").while_reading():
+        return _read(data, folder, brought)
+
+
+def _read(data: dict[str, Any], folder: Path, brought: _Brought) -> Loaded:
     problems: list[Problem] = []
+    start = brought.start
     given = given_by(data, folder, problems)
-    recipe = _recipe(given.resolved, potential, trust, problems)
+    recipe = _recipe(given.resolved, brought, problems)
     if recipe is not None and recipe.given is not None:
         given = given.recording(record_of(recipe.given))
     config = _validated(given.resolved, problems)
@@ -155,8 +175,12 @@ def _loaded(
     start = start or _begun(given, folder, 0 if config is None else config.seed, problems)
     if config is not None:
         _check_conditions(config, start.systems, problems)
+    if config is not None and recipe is not None and is_reduced():
+        problems += problems_of_reduced(config, recipe, observations, data)
     if problems or config is None or recipe is None:
         _check_anyhow(recipe, problems)
+        if given.lacks_topology:  # what it would have had is not missing
+            problems = [problem for problem in problems if problem[1] != "is missing"]
         raise _ProblemsError(_once(problems))
     skin = getattr(config.method, "skin", 0.0)
     potentials = {} if recipe.is_recorded else _made(recipe, start, skin)
@@ -215,10 +239,8 @@ def _check_text(data: Any) -> None:
         raise _ProblemsError(problems)
 
 
-def _recipe(
-    data: dict[str, Any], given: Potential | None, trust: Trust, problems: list[Problem]
-) -> Recipe | None:
-    said = data.get("potential")
+def _recipe(data: dict[str, Any], brought: _Brought, problems: list[Problem]) -> Recipe | None:
+    said, given = data.get("potential"), brought.potential
     if said is None:
         if "potential" in data:
             problems.append((("potential",), "is missing"))
@@ -227,7 +249,7 @@ def _recipe(
         if given is not None:
             _check_given(said, given)
             return recipe_of(given, tried=False)
-        return recipe_of(said, tried=False, trust=trust)
+        return recipe_of(said, tried=False, trust=brought.trust)
     except ConfigurationError as error:
         problems += error.problems or [(("potential",), str(error))]
         return None
@@ -253,6 +275,8 @@ def _check_observations(
     observations: Sequence[Observation], start: Beginning, recipe: Recipe, steps: int
 ) -> None:
     """Everything that is to be observed can be."""
+    if not observations:
+        return
     numbers = _different(start.structures, recipe, range(len(start.structures)))
     structures = structures_of(start.structures[number] for number in numbers)
     problems: list[Problem] = []

@@ -245,6 +245,7 @@ class Config(Strict):
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
     precision: Literal["float64", "float32"] = "float64"
     title: str = ""
+    units: Literal["lj"] | None = None
     topology: TopologyConfig | None = None
     systems: Annotated[list[SystemConfig], Field(min_length=1)]
     potential: Any

@@ -13,6 +13,7 @@ from ase.neighborlist import neighbor_list
 from instar.app.ase.structures import unfit
 from instar.app.config.files import Frame, Inputs, UnmadeStructureError, frames_of
 from instar.app.config.schema import FileStructure, LatticeStructure, RandomStructure
+from instar.app.config.units import is_reduced
 from instar.app.config.words import nearest
 from instar.memory import find_budget, show
 
@@ -48,6 +49,7 @@ def made(structure: LatticeStructure | FileStructure, folder: Path, inputs: Inpu
         if structure.repeat != (1, 1, 1):
             found = [Frame(atoms.repeat(structure.repeat), name) for atoms, name in found]
     for atoms, name in found:
+        _weigh(atoms)
         _check_apart(atoms, name if len(found) > 1 else "")
     return found
 
@@ -55,15 +57,22 @@ def made(structure: LatticeStructure | FileStructure, folder: Path, inputs: Inpu
 def made_at_random(structure: RandomStructure, seed: int, number: int) -> Atoms:
     """Atoms at places of its own for the system with this number."""
     atoms = _packed(structure, np.random.default_rng([seed, number]))
+    _weigh(atoms)
     _check_apart(atoms)
     return atoms
+
+
+def _weigh(atoms: Atoms) -> None:
+    """In reduced units a mass is 1, unless a file has another one."""
+    if is_reduced() and not atoms.has("masses"):
+        atoms.set_array("masses", np.ones(len(atoms)))
 
 
 def _mass(species: str) -> float:
     if species not in atomic_numbers or species == "X":
         known = list(atomic_numbers)[1:]
         raise UnmadeStructureError(f"there is no element {species!r}{nearest(species, known)}")
-    return float(atomic_masses[atomic_numbers[species]])
+    return 1.0 if is_reduced() else float(atomic_masses[atomic_numbers[species]])
 
 
 def _lattice(structure: LatticeStructure) -> Atoms:

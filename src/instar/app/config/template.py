@@ -27,7 +27,8 @@ systems:                    # all of them run side by side, in one program
   # A sweep is as many systems as it has combinations:
   - sweep: {temperature: [180 K, 240 K], density: [0.6 g/cm^3, 1.0 g/cm^3]}
     structure: {lattice: fcc, species: Ar, repeat: 4}
-  # Other structures: {file: x.cif} (any format that ASE reads), {random: {Ar: 100}, density: ...}
+  # Other structures: {file: x.cif} (any format that ASE reads; mofs/*.cif; frames: all),
+  # {random: {Ar: 100}, density: ...}. Entries may have a name, and copies: 10.
 
 potential:                  # parts are added up; their types are
                             # POTENTIALS

@@ -1,18 +1,26 @@
 """Quantities with units, as numbers in the units that instar computes with.
 
 Inside: eV, Å, amu, e, K, rad; so time is in Å √(amu/eV) and pressure in eV/Å³. CODATA 2018.
+
+In reduced units ε = σ = m = k_B = 1, and time is in τ = σ √(m/ε). What is reduced is computed as if
+ε were 1 eV, σ 1 Å and m 1 amu: all numbers are the same inside, but temperatures, of which 1 is
+1 eV/k_B.
 """
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import math
 import numbers
 import re
+from collections.abc import Iterator
+from contextvars import ContextVar
 from typing import Any
 
 from instar.geometry.constants import BOLTZMANN
 
-__all__ = ["UnitError", "quantity"]
+__all__ = ["UnitError", "UnitSystem", "is_reduced", "quantity"]
 
 _AVOGADRO = 6.02214076e23
 _CHARGE = 1.602176634e-19  # C, so that 1 eV is as many J
@@ -101,8 +109,9 @@ def quantity(value: Any, dimension: Dimension, unit: str | None = None) -> float
     """
     if isinstance(value, bool) or not isinstance(value, numbers.Real | str):
         raise UnitError(f"{value!r} is no quantity; write a number, or a number with a unit.")
+    read = _reduced if is_reduced() else _number
     try:
-        return _finite(_number(value, dimension, unit), value)
+        return _finite(read(value, dimension, unit), value)
     except OverflowError:
         raise UnitError(f"{value!r} is not a finite number.") from None
 
@@ -121,6 +130,74 @@ def _number(value: Any, dimension: Dimension, default: str | None) -> float:
     if found != dimension:
         raise UnitError(f"{value!r} has the wrong unit: {_name(dimension)} is needed.")
     return number * factor
+
+
+def _reduced(value: Any, dimension: Dimension, default: str | None) -> float:
+    """A reduced number; with units: lj there are no others."""
+    match = _NUMBER.fullmatch(str(value))
+    if isinstance(value, str) and (match is None or match[2]):
+        raise UnitError(f"{value!r} is no reduced number; with units: lj numbers have no unit.")
+    if dimension[3]:
+        raise UnitError("charges have no reduced unit; leave out units: lj.")
+    return float(value) * _reduced_size(dimension)
+
+
+def _reduced_size(dimension: Dimension) -> float:
+    return BOLTZMANN ** -dimension[4]
+
+
+_IS_REDUCED: ContextVar[bool] = ContextVar("is_reduced", default=False)
+
+
+def is_reduced() -> bool:
+    """Whether the configuration that is being read has reduced units."""
+    return _IS_REDUCED.get()
+
+
+@dataclasses.dataclass(frozen=True)
+class UnitSystem:
+    """What the numbers of a run are read and shown in: units by their names, or reduced ones."""
+
+    reduced: bool = False
+
+    @contextlib.contextmanager
+    def while_reading(self) -> Iterator[None]:
+        """Numbers that are read meanwhile are in these units."""
+        before = _IS_REDUCED.set(self.reduced)
+        try:
+            yield
+        finally:
+            _IS_REDUCED.reset(before)
+
+    def size(self, unit: str) -> float:
+        """What stands for a unit, in the units used inside."""
+        factor, dimension = parse_unit(unit)
+        return _reduced_size(dimension) if self.reduced else factor
+
+    def label(self, unit: str) -> str:
+        """What stands for a unit, in words: "epsilon/sigma^3" for "bar" where it is reduced."""
+        return _reduced_label(parse_unit(unit)[1]) if self.reduced else unit
+
+
+def _reduced_label(dimension: Dimension) -> str:
+    energy, length, time, charge, temperature, angle = dimension
+    mass = energy if energy > 0 and time == 2 * energy else 0  # as in a density
+    powers = {
+        "m": mass,
+        "epsilon": energy + temperature - mass,
+        "sigma": length + 2 * mass,
+        "tau": time - 2 * mass,
+        "e": charge,
+        "k_B": -temperature,
+        "rad": angle,
+    }
+    above = [_power(name, power) for name, power in powers.items() if power > 0]
+    below = [f"/{_power(name, -power)}" for name, power in powers.items() if power < 0]
+    return "".join([" ".join(above) or ("1" if below else ""), *below])
+
+
+def _power(name: str, power: int) -> str:
+    return name if power == 1 else f"{name}^{power}"
 
 
 def parse_unit(text: str) -> tuple[float, Dimension]:

@@ -11,6 +11,7 @@ import numpy as np
 from instar.app.ase.structures import structures_of, tables
 from instar.app.config import Loaded
 from instar.app.results.trajectory import Trajectory
+from instar.app.run.findings import in_units
 from instar.core.lens import identity_lens
 from instar.core.utils.jax import dataclass
 from instar.observables import Curve, observe
@@ -44,4 +45,5 @@ def radial_of(trajectory: Trajectory, loaded: Loaded) -> Curve | None:
             frames.append(_Frame(*tables(structures_of(systems), np.float64)))
         stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *frames)
         observer = entry.made(frames[0], identity_lens())
-        return entry.found(observe(observer, stacked), None).curves["g"]
+        found = entry.found(observe(observer, stacked), None)
+        return in_units(found, loaded.units).curves["g"]

@@ -113,9 +113,10 @@ def _in_time(trajectory: Trajectory, loaded: Loaded) -> dict[str, Figure]:
     shaded = method.time(before) / 1000 if timed else before
     found = {}
     for name, column in kind_of(loaded).THERMO.items():
-        values, label = thermo[name], f"{name} ({column.unit})"
+        unit = trajectory.units[name]
+        values, label = thermo[name], f"{name} ({unit})"
         if column.shown == "change":
-            values, label = values - values[:1], f"{name}, change ({column.unit})"
+            values, label = values - values[:1], f"{name}, change ({unit})"
         if column.shown != "no" and np.isfinite(values).any():
             found[name] = thermo_figure(*x, values, label, shaded)
     return found

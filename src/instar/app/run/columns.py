@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from instar.app.config import Loaded
-from instar.app.config.methods import Method
-from instar.app.config.units import parse_unit
+from instar.app.config.units import UnitSystem
 from instar.app.run.kinds import Kind
 from instar.observables import Quantity
 from instar.storage import Column, Recording
@@ -33,16 +32,17 @@ def _streams(kind: Kind) -> dict[str, dict[str, Column]]:
     counts = kind.loaded.counts
     rows = {"systems": len(counts), "particles": int(counts.sum())}
     common = {"step": Column((), "int64")}
-    if kind.loaded.config.method.time(1) is not None:
+    if kind.loaded.time(1) is not None:
         common["time"] = Column((), "float64", "fs")
 
-    def of(columns: Mapping[str, Quantity]) -> dict[str, Column]:
+    def of(columns: Mapping[str, Quantity], units: UnitSystem) -> dict[str, Column]:
         return common | {
-            name: Column((rows[q.of], *q.shape), q.dtype, q.unit, q.of)
+            name: Column((rows[q.of], *q.shape), q.dtype, units.label(q.unit), q.of)
             for name, q in columns.items()
         }
 
-    return {"frames": of(kind.frame_columns), "thermo": of(kind.THERMO)}
+    thermo = of(kind.THERMO, kind.loaded.units)
+    return {"frames": of(kind.frame_columns, UnitSystem()), "thermo": thermo}
 
 
 def _constants(loaded: Loaded, counts: np.ndarray) -> dict[str, dict[str, Any]]:
@@ -60,17 +60,18 @@ def _constants(loaded: Loaded, counts: np.ndarray) -> dict[str, dict[str, Any]]:
             "names": np.array([name.encode() for name in loaded.names]),
             "periodic": np.array([atoms.pbc for atoms in structures]),
             "bounded": np.array([atoms.cell.array.any(axis=1) for atoms in structures]),
-            "temperature": asked[:, 0],
-            "pressure": asked[:, 1] / parse_unit("bar")[0],
+            "temperature": asked[:, 0] / loaded.units.size("K"),
+            "pressure": asked[:, 1] / loaded.units.size("bar"),
         },
     }
 
 
 def _about(loaded: Loaded) -> dict[str, Any]:
+    time_step = loaded.time(1)
     return {
         "title": loaded.config.title,
-        "time_step": loaded.config.method.time(1),
         "equilibration": loaded.config.run.equilibration,
+        **({} if time_step is None else {"time_step": time_step}),
     }
 
 
@@ -78,14 +79,14 @@ def appending(
     recording: Recording,
     thermo: Mapping[str, np.ndarray],
     frames: Mapping[str, np.ndarray],
-    method: Method,
+    time_of: Callable[[Any], Any],
 ) -> Callable[[], None]:
     """Work for the background: rows as they stand on disk."""
 
     def append() -> None:
         for stream, rows in (("thermo", thermo), ("frames", frames)):
             if len(rows.get("step", ())):
-                time = method.time(rows["step"])
+                time = time_of(rows["step"])
                 recording.append(stream, {**rows} if time is None else {**rows, "time": time})
 
     return append

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from instar.app.config.units import parse_unit
+from instar.app.config.units import UnitSystem
 from instar.observables import Curve, Finding, Value
 from instar.storage import StorageError, packed_arrays, unpacked_arrays, write_atomically
 
@@ -37,25 +37,27 @@ def write_findings(folder: Path, systems: range, found: Mapping[str, Finding]) -
     write_atomically(_path(folder, systems.start), packed_arrays(arrays, meta))
 
 
-def in_units(found: Finding) -> Finding:
+def in_units(found: Finding, system: UnitSystem) -> Finding:
     """What was found in the units that it is shown in, in double precision."""
     parts: dict[str, Any] = {
-        kind: {name: _in_units(one) for name, one in getattr(found, kind).items()}
+        kind: {name: _in_units(one, system) for name, one in getattr(found, kind).items()}
         for kind in _KINDS
     }
     return Finding(**parts)
 
 
-def _in_units(found: Curve | Value) -> Curve | Value:
+def _in_units(found: Curve | Value, system: UnitSystem) -> Curve | Value:
     if isinstance(found, Curve):
         units = {"x": found.x_unit, "y": found.y_unit}
+        labels = {"x_unit": system.label(found.x_unit), "y_unit": system.label(found.y_unit)}
     else:
         units = {"value": found.unit, "error": found.unit}
+        labels = {"unit": system.label(found.unit)}
     scaled = {
-        name: np.asarray(getattr(found, name), np.float64) / (parse_unit(u)[0] if u else 1.0)
-        for name, u in units.items()
+        name: np.asarray(getattr(found, name), np.float64) / system.size(unit)
+        for name, unit in units.items()
     }
-    return dataclasses.replace(found, **scaled)
+    return dataclasses.replace(found, **scaled, **labels)
 
 
 def read_findings(folder: Path, systems: int) -> dict[str, Finding]:

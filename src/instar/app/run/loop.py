@@ -293,7 +293,7 @@ class RunLoop:
         due = time.monotonic() + pause
         while not (self._is_over or self.stop.is_set()):
             thermo, frames = self._advance_a_chunk(job)
-            background.do(appending(recording, thermo, frames, self.loaded.config.method))
+            background.do(appending(recording, thermo, frames, self.loaded.time))
             if time.monotonic() >= due:
                 self._checkpoint(background, recording)
                 due = time.monotonic() + pause

@@ -32,7 +32,36 @@ from instar.memory import (
 )
 from instar.observables import Quantity
 
-__all__ = ["Disk", "check_room", "cut", "disk_of", "planned", "systems_of"]
+__all__ = ["Disk", "check_room", "cut", "disk_of", "planned", "sketched", "systems_of"]
+
+_FEW = 50_000
+"""Atoms of a batch that is made to see what larger ones need."""
+
+_MANY = 20 * _FEW
+"""Atoms up to which a batch is made for a plan alone."""
+
+
+def sketched(loaded: Loaded) -> Plan:
+    """The plan of a run, without its largest batch: what that needs follows from a smaller one."""
+    kind_of(loaded).check()
+    everything = range(len(loaded.structures))
+    total, limit = loaded.atoms_in(everything), find_budget(loaded.config.memory.budget).usable()
+    if total <= _MANY or limit <= FIXED:
+        return planned(loaded, HighWater())[0]
+    sizes = loaded.counts.tolist()
+    sample = max(cut_by_atoms(sizes, math.ceil(total / _FEW)), key=loaded.atoms_in)
+    try:
+        need = built(loaded, sample, limit).need
+    except OutgrownError:
+        return planned(loaded, HighWater())[0]
+    per_atom = (need - FIXED) / loaded.atoms_in(sample)
+    batches, parts = [everything], math.ceil(per_atom * total / (limit - FIXED))
+    while len(batches) < len(everything):
+        batches = cut_by_atoms(sizes, parts) if parts > 1 else batches
+        if FIXED + per_atom * max(map(loaded.atoms_in, batches)) <= limit:
+            break
+        parts += max(1, parts // 100)
+    return _plan(loaded, find_budget(loaded.config.memory.budget), batches, need, sample)
 
 
 def planned(loaded: Loaded, high_water: HighWater) -> tuple[Plan, Job]:
@@ -51,7 +80,7 @@ def planned(loaded: Loaded, high_water: HighWater) -> tuple[Plan, Job]:
         )
     batches = [range(len(loaded.structures))]
     while True:
-        largest = max(batches, key=lambda batch: _atoms(loaded, batch))
+        largest = max(batches, key=loaded.atoms_in)
         need = kind.estimate(largest) + _observed(loaded, largest)
         if need <= limit:
             try:
@@ -78,12 +107,12 @@ def _with_cut(
     """The batches with one of them in at least two parts; a single system can't be cut."""
     if len(systems) == 1:
         raise MemoryPlanError(
-            f"System {systems.start} ({_atoms(loaded, systems)} atoms) needs {show(need)}, and a "
+            f"System {systems.start} ({loaded.atoms_in(systems)} atoms) needs {show(need)}, and a "
             f"run may take {show(budget.usable())} ({budget.source}, {HEADROOM:.0%} kept free).\n"
             "Give it a larger memory.budget, a shorter skin, shorter windows to observe, or "
             "precision: float32."
         )
-    sizes = [len(loaded.structures[number]) for number in systems]
+    sizes = loaded.counts[systems.start : systems.stop].tolist()
     cuts = cut_by_atoms(sizes, max(2, parts))
     place = batches.index(systems)
     own = [range(systems.start + part.start, systems.start + part.stop) for part in cuts]
@@ -98,10 +127,11 @@ def systems_of(plan: Plan, batch: int) -> range:
 
 def _plan(loaded: Loaded, budget: Budget, batches: list[range], need: int, of: range) -> Plan:
     """The plan of these batches, from the need of some systems."""
-    per_atom = max(0, need - FIXED) / max(1, _atoms(loaded, of))
-    sizes = [{"systems": len(batch), "atoms": _atoms(loaded, batch)} for batch in batches]
+    per_atom = max(0, need - FIXED) / max(1, loaded.atoms_in(of))
+    sizes = [{"systems": len(batch), "atoms": loaded.atoms_in(batch)} for batch in batches]
     different = list({tuple(size.values()): size for size in sizes}.values())
-    footprint = Footprint(float(FIXED), {"atoms": per_atom}, "the compiler")
+    made = "" if of in batches else f", for {loaded.atoms_in(of)} atoms"
+    footprint = Footprint(float(FIXED), {"atoms": per_atom}, f"the compiler{made}")
     shapes = tuple(Shape(size, int(footprint.bytes(size))) for size in different)
     numbered = tuple(
         Batch(batch, different.index(size)) for batch, size in zip(batches, sizes, strict=True)
@@ -111,12 +141,8 @@ def _plan(loaded: Loaded, budget: Budget, batches: list[range], need: int, of: r
 
 def _observed(loaded: Loaded, systems: range) -> int:
     """Bytes that observers hold at least."""
-    itemsize, atoms = np.dtype(loaded.config.precision).itemsize, _atoms(loaded, systems)
+    itemsize, atoms = np.dtype(loaded.config.precision).itemsize, loaded.atoms_in(systems)
     return sum(one.least_bytes(atoms, itemsize) for one in loaded.observations)
-
-
-def _atoms(loaded: Loaded, systems: range) -> int:
-    return sum(len(loaded.structures[number]) for number in systems)
 
 
 class Disk(NamedTuple):
@@ -141,7 +167,7 @@ def disk_of(loaded: Loaded) -> Disk:
     frames = steps.steps // output.trajectory_every if output.trajectory_every else 0
     rows = (steps.equilibration + steps.steps) // output.thermo_every
     systems = len(loaded.structures)
-    atoms = _atoms(loaded, range(systems))
+    atoms = loaded.atoms_in(range(systems))
     kind = kind_of(loaded)
     frame = sum(_bytes(one, systems, atoms) for one in kind.frame_columns.values())
     row = 16 + sum(_bytes(one, systems, atoms) for one in kind.THERMO.values())

@@ -11,8 +11,7 @@ import numpy as np
 
 from instar.app.config import Loaded
 from instar.app.config.base import ConfigurationError
-from instar.app.config.methods import Method
-from instar.app.config.units import parse_unit
+from instar.app.config.units import UnitSystem, parse_unit
 from instar.app.run.findings import in_units
 from instar.app.run.kinds import Kind
 from instar.dynamics import Schedule, Watch, place_of
@@ -48,7 +47,7 @@ def watched(kind: Kind, state: Any) -> tuple[Any, int]:
     for number, one in enumerate(loaded.observations):
         try:
             observers[one.title] = one.made(state, place_of(one.title))
-            _found(one, observers[one.title], loaded.config.method)  # what fails, fails now
+            _found(loaded, one, observers[one.title])  # what fails, fails now
         except Exception as error:  # a function of the user's may raise anything
             raise ConfigurationError(
                 f"observe[{number}] ({one.title}): {type(error).__name__}: {error}"
@@ -74,17 +73,17 @@ def _room(frame: int, thermo_every: int, frame_every: int) -> tuple[int, int, in
 def fetched(kind: Kind, state: Any) -> tuple[Any, Table, Table]:
     """The state without rows, and the rows of thermo and of frames that it had, in their units."""
     watch = state.observed
-    thermo = _in_units(watch[THERMO], kind.THERMO)
-    frames = _in_units(watch[FRAMES], kind.FRAME) if FRAMES in watch.observers else {}
+    thermo = _in_units(watch[THERMO], kind.THERMO, kind.loaded.units)
+    frames = _in_units(watch[FRAMES], kind.FRAME, UnitSystem()) if FRAMES in watch.observers else {}
     emptied = {name: one.erased() for name, one in watch.observers.items() if isinstance(one, Rows)}
     new = dataclasses.replace(watch, observers={**watch.observers, **emptied})
     return dataclasses.replace(state, observed=new), thermo, frames
 
 
-def _in_units(rows: Rows, columns: Mapping[str, Quantity]) -> Table:
+def _in_units(rows: Rows, columns: Mapping[str, Quantity], units: UnitSystem) -> Table:
     steps, found = rows.result()
     values = {
-        name: (column / parse_unit(columns[name].unit)[0]).astype(columns[name].dtype)
+        name: (column / units.size(columns[name].unit)).astype(columns[name].dtype)
         for name, column in found.items()
     }
     return {"step": steps, **values}
@@ -92,12 +91,12 @@ def _in_units(rows: Rows, columns: Mapping[str, Quantity]) -> Table:
 
 def findings(loaded: Loaded, state: Any) -> dict[str, Finding]:
     """What all observations of a run have found so far, in the units that it is shown in."""
-    method = loaded.config.method
     return {
-        one.title: _found(one, state.observed[one.title], method) for one in loaded.observations
+        one.title: _found(loaded, one, state.observed[one.title]) for one in loaded.observations
     }
 
 
-def _found(one: Observation, observer: Any, method: Method) -> Finding:
-    time = method.time(one.every)
-    return in_units(one.found(observer, None if time is None else time * parse_unit("fs")[0]))
+def _found(loaded: Loaded, one: Observation, observer: Any) -> Finding:
+    time = loaded.config.method.time(one.every)
+    interval = None if time is None else time * parse_unit("fs")[0]
+    return in_units(one.found(observer, interval), loaded.units)

@@ -37,6 +37,10 @@ class Method(Strict):
         """What a system with this temperature (K) and pressure lacks, or has too much."""
         yield from ()
 
+    def keys_with_units(self) -> Iterator[str]:
+        """Keys that were left out and whose defaults have units."""
+        yield from ()
+
     def time(self, steps: Any) -> Any:
         """The time (fs) after that many steps; None where steps have no length."""
         return None

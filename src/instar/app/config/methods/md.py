@@ -29,6 +29,9 @@ _KEYS = {"type", "ensemble", "time_step", "skin"}
 _SETTLING = 100 * parse_unit("fs")[0]
 """The time constant of the thermostat that equilibrates what is to keep its energy."""
 
+_SETTLING_STEPS = 50
+"""The same in steps, for reduced units."""
+
 
 class MdMethod(Method):
     """Molecular dynamics: an ensemble, and the thermostat or barostat that keeps it.
@@ -107,6 +110,15 @@ class MdMethod(Method):
         if self.ensemble != "npt" and pressure is not None:
             yield f"a pressure has no meaning for {self.ensemble}"
 
+    def keys_with_units(self) -> Iterator[str]:
+        """The skin, and options of what was chosen."""
+        if "skin" not in self.model_fields_set:
+            yield "skin"
+        options = {} if self.chosen is None else self.chosen.options
+        for name, option in options.items():
+            if option.unit and option.default is not None and getattr(self, name) is None:
+                yield name
+
     def step(self, hot: np.ndarray | md.Ramp, pressures: np.ndarray | md.Ramp) -> md.Step:
         """The step, for systems at these temperatures (K) and pressures, which may be ramps."""
         chosen = self.chosen
@@ -115,14 +127,15 @@ class MdMethod(Method):
         conditions = (hot, pressures) if chosen.role == BAROSTAT else (hot,)
         return chosen.target(self.time_step, *conditions, **self.knobs)
 
-    def settling(self, hot: np.ndarray) -> md.Step | None:
+    def settling(self, hot: np.ndarray, reduced: bool = False) -> md.Step | None:
         """The step of the equilibration, where it is another one.
 
         At constant energy systems do not settle at a temperature: a thermostat brings them there.
         """
         if self.chosen is not None:
             return None
-        return md.velocity_rescaling(self.time_step, hot, _SETTLING)
+        constant = _SETTLING_STEPS * self.time_step if reduced else _SETTLING
+        return md.velocity_rescaling(self.time_step, hot, constant)
 
     def time(self, steps: Any) -> Any:
         """The time (fs) after that many steps."""

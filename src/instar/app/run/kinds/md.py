@@ -35,20 +35,23 @@ class MolecularDynamics(Kind):
 
     def check(self) -> None:
         """Constraints of structures that are not known here."""
-        for number, atoms in enumerate(self.loaded.structures):
-            fixed_atoms(number, atoms)
+        for number in self.loaded.different(range(len(self.loaded.structures))):
+            fixed_atoms(number, self.loaded.structures[number])
 
     def estimate(self, systems: range) -> int:
         """A quarter of what an evaluation takes, about: no more than a state of any method."""
-        config = self.loaded.config
-        some = [self.loaded.structures[number] for number in systems]
-        potential = self.loaded.potential_of(systems)
-        point = tabled(some, self.loaded.recipe, config.precision, potential=potential)
+        config, numbers = self.loaded.config, self.loaded.different(systems)
+        some = [self.loaded.structures[number] for number in numbers]
+        alike = len(numbers) < len(systems)
+        potential = None if alike else self.loaded.potential_of(systems)
+        recipe = self.loaded.recipe.among(numbers) if alike else self.loaded.recipe
+        point = tabled(some, recipe, config.precision, potential=potential)
         room = room_for(point, self.method.skin)
         if room is not None:
             asked = config.memory.neighbors or 0
             room = dataclasses.replace(room, neighbors=max(room.neighbors, asked))
-        return estimated_need(point, room) // 4
+        atoms = self.loaded.atoms_in(systems)
+        return estimated_need(point, room) * atoms // max(1, len(point.particles)) // 4
 
     def state(self, systems: range) -> md.State:
         """Systems with their velocities, without forces."""
@@ -81,7 +84,7 @@ class MolecularDynamics(Kind):
         unknown = any(one.temperature is None for one in self.loaded.systems)  # not of this batch
         if self.loaded.config.run.equilibration == 0 or unknown:
             return step, step
-        return self.method.settling(hot) or step, step
+        return self.method.settling(hot, self.loaded.units.reduced) or step, step
 
     def _followed(self, first: np.ndarray, last: np.ndarray) -> np.ndarray | md.Ramp:
         """Conditions of systems, as a ramp over the production where the last ones are known."""
