@@ -25,6 +25,7 @@ from instar.core.assertion import runtime_assert
 from instar.core.lens import Lens
 from instar.core.utils.declaration import option
 from instar.core.utils.jax import dataclass, field
+from instar.core.utils.precision import in_precision
 from instar.geometry import AllParticles
 from instar.observables.diffusion import diffusion, green_kubo
 from instar.observables.entry import (
@@ -78,6 +79,7 @@ class Correlation:
     without_drift: bool = field(static=True)
 
     @staticmethod
+    @in_precision
     def of_displacements(
         state: Any, window: int, *, label: str | None = None, without_drift: bool = False
     ) -> Correlation:
@@ -90,6 +92,7 @@ class Correlation:
         return _made(state, window, label, without_drift, ("positions", squared_distance))
 
     @staticmethod
+    @in_precision
     def of_velocities(
         state: Any, window: int, *, label: str | None = None, without_drift: bool = False
     ) -> Correlation:
@@ -97,6 +100,7 @@ class Correlation:
         require_labels(state, label)
         return _made(state, window, label, without_drift, ("velocities", scalar_product))
 
+    @in_precision
     def in_parts(self, most: int, frames: int) -> Correlation:
         """The same with sums kept part by part: their scatter tells the error.
 
@@ -169,6 +173,7 @@ class Correlation:
             per_part=jnp.where(full, 2 * self.per_part, self.per_part),
         )
 
+    @in_precision
     def result(self) -> Array:
         """(window, systems): the correlation at lags of 0, 1, ... frames; NaN where unseen."""
         if not self.is_cut:

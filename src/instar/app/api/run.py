@@ -22,7 +22,7 @@ from instar.app.run.progress import Progress, Silent
 from instar.app.run.provenance import provenance
 from instar.memory import HighWater, Plan, find_budget, show
 
-__all__ = ["StoppedError", "resume", "run"]
+__all__ = ["StoppedError", "open_run", "resume", "run"]
 
 
 def run(
@@ -71,6 +71,36 @@ def resume(out: str | Path, *, progress: Progress | None = None, report: bool = 
             loop.take_up()
             loop.go()
             return _finished(directory, loaded, report)
+
+
+def open_run(folder: str | Path) -> Run:
+    """What a run has found so far: one that has ended, was stopped, or goes on elsewhere.
+
+    Parameters
+    ----------
+    folder
+        The folder of the run.
+
+    Returns
+    -------
+    Run
+        Averages, thermo, frames and what was observed; it is read when asked for, and nothing is
+        changed.
+
+    Raises
+    ------
+    RunDirectoryError
+        If there is no run in the folder.
+
+    Examples
+    --------
+    >>> import instar
+    >>> instar.open("no/such/folder")
+    Traceback (most recent call last):
+        ...
+    instar.app.run.directory.RunDirectoryError: There is no run in no/such/folder: it has no ...
+    """
+    return Run(RunDirectory.open(Path(folder)))
 
 
 def _headline(loaded: Loaded, plan: Plan) -> str:

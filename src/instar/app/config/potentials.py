@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,7 +18,19 @@ from instar.potentials.exclusions_entry import exclusions_of
 from instar.potentials.structures import Problem, Structures
 from instar.potentials.terms_entry import PlacedEntry
 
-__all__ = ["POTENTIAL_ENTRIES", "ConfigurationError", "Recipe", "recipe_of", "require"]
+__all__ = [
+    "POTENTIAL_ENTRIES",
+    "ConfigurationError",
+    "PotentialLike",
+    "Recipe",
+    "recipe_of",
+    "require",
+]
+
+if TYPE_CHECKING:
+    PotentialLike = Potential | Mapping[str, Any] | Sequence[Mapping[str, Any]]
+else:
+    PotentialLike = Any  # what is none is refused in words, by `recipe_of`
 
 
 @dataclass(frozen=True)
