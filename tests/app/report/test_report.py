@@ -10,6 +10,14 @@ from app.runs import configuration
 from PIL import Image
 
 import instar
+from instar.app.config import load
+from instar.app.report import radial
+from instar.app.report.figures import Lines, lines_figure
+from instar.app.report.radial import radial_of
+from instar.app.report.tables import averages_table
+from instar.app.results.summary import drifts
+from instar.app.results.trajectory import Trajectory
+from instar.observables import Curve
 
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
 
@@ -65,19 +73,104 @@ def test_the_table_says_what_the_summary_says(done):
     page = Page()
     page.feed(done.directory.report.read_text())
     rows = [row for row in page.rows if row]
-    assert [row[:2] for row in rows] == [["0", "32"], ["1", "27"]]
+    about = [["0", "Ar32", "fcc", "32", "60"], ["1", "Ar27", "sc", "27", "120"]]
+    assert [row[:5] for row in rows] == about
     hot = done.summary["systems"][1]["temperature"]
-    mean, error = map(float, re.split(" ± ", rows[1][2]))
+    mean, error = map(float, re.split(" ± ", rows[1][5]))
     assert mean == pytest.approx(hot["mean"], abs=hot["error"] / 5)
     assert error == pytest.approx(hot["error"], rel=0.1)
     with open(done.path / "report" / "summary.csv", newline="") as file:
         table = list(csv.DictReader(file))
     assert float(table[1]["temperature mean (K)"]) == hot["mean"]
+    assert table[1]["temperature asked (K)"] == "120.0"
 
 
-@pytest.mark.parametrize("name", ["pressure", "radial", "structure-1"])
+@pytest.mark.parametrize("name", ["pressure", "radial-Ar-Ar", "structure-1"])
 def test_pictures_show_something(done, name):
     with Image.open(done.path / "report" / f"{name}.png") as image:
         values = np.asarray(image.convert("L"))
     assert values[0, 0] == 255
     assert (values < 128).mean() > 0.002
+
+
+def test_radial_distributions_are_by_pair_of_species_and_leave_out_what_is_not_periodic(
+    done, monkeypatch
+):
+    trajectory = Trajectory(done.directory.trajectory)
+    trajectory._numbers[trajectory.rows(1)] = [18] * 20 + [36] * 7
+    monkeypatch.setattr(trajectory, "periodic", lambda system: np.full(3, system == 1))
+    monkeypatch.setattr(radial, "_curve", counted)
+    loaded = load(done.directory.config, structures=done.directory.structures())
+    curves, note = radial_of(trajectory, loaded)
+    assert list(curves) == ["Ar-Ar", "Ar-Kr", "Kr-Kr"]
+    assert note == (
+        "From 18 frames. Without system 0, which does not repeat along all axes: no density, no "
+        "g(r)."
+    )
+    for curve in curves.values():
+        assert np.isnan(curve.y[0]).all()
+        assert (curve.y[1] == 18 * 27).all()
+
+
+def counted(states, pair):
+    """In place of g(r), which has tests of its own: how many positions were seen."""
+    seen = sum(len(state.particles) for state in states)
+    return Curve(np.zeros((1, 3)), np.full((1, 3), seen), "r", "angstrom", "g(r)")
+
+
+# Without a run ---------------------------------------------------------------------------------
+
+
+def lines(systems):
+    x = np.arange(10.0)
+    return Lines({n: (x, x + n) for n in range(systems)}, "time (ps)", "pressure (bar)", "p")
+
+
+def test_more_than_six_systems_have_a_panel_each():
+    assert len(lines_figure(lines(6)).axes) == 1
+    figure = lines_figure(lines(7))
+    assert [axes.get_title() for axes in figure.axes if axes.lines] == [str(n) for n in range(7)]
+
+
+def test_a_picture_of_some_systems_says_of_how_many():
+    assert lines_figure(lines(36)).get_suptitle() == "p: one panel per system"
+    assert lines_figure(lines(40)).get_suptitle() == "p: 36 of 40 systems"
+
+
+def test_thinned_lines_keep_their_extremes():
+    y = np.zeros(5000)
+    y[1234], y[4321] = 5.0, -3.0
+    many = {n: (np.arange(5000.0), y) for n in range(7)}
+    drawn = lines_figure(Lines(many, "x", "y")).axes[0].lines[0].get_ydata()
+    assert (len(drawn) <= 400, drawn.max(), drawn.min()) == (True, 5.0, -3.0)
+
+
+def summary(**found):
+    known = {"mean": 90.0, "error": 0.5, "unit": "K", "samples": 41.6, "drifts": False} | found
+    system = {
+        "atoms": 32,
+        "temperature": known,
+        "formula": "Ar32",
+        "structure": "<b>.cif",
+        "asked": {"temperature": 90.0},
+    }
+    return {"rows": 100, "shown": ["temperature"], "systems": [system], "observed": {}}
+
+
+def test_the_table_has_samples_and_flags_what_drifts_and_escapes_names():
+    quiet, moving = averages_table(summary()), averages_table(summary(drifts=True))
+    assert 'title="42 independent samples"' in quiet
+    assert "&lt;b&gt;.cif" in quiet
+    assert "<b>.cif" not in quiet
+    assert 'class="drifts"' not in quiet
+    assert 'class="drifts"' in moving
+    assert "1 of 1 systems have such averages" in moving
+
+
+def test_a_trend_drifts_and_noise_does_not():
+    rng = np.random.default_rng(0)
+    noise = rng.normal(size=(200, 400))
+    assert drifts(noise[0] + np.linspace(0, 3, 400))
+    assert not drifts(np.full(400, 2.5))
+    assert not drifts(2.5 + 1e-12 * np.arange(400))
+    assert np.mean([drifts(one) for one in noise]) < 0.03

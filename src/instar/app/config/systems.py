@@ -50,6 +50,13 @@ class Wanted(NamedTuple):
     temperature: float | None
     pressure: float | None
 
+    @property
+    def source(self) -> str:
+        """Where the structure comes from, in a word: the name of its file, or what made it."""
+        if isinstance(self.structure, FileStructure):
+            return Path(self.structure.file).name
+        return self.structure.lattice if isinstance(self.structure, LatticeStructure) else "random"
+
 
 def expanded(entries: Mapping[int, SystemConfig]) -> list[Wanted]:
     """Entries one by one, sweeps as all their combinations, copies beside each other.

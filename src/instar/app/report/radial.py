@@ -1,8 +1,11 @@
-"""g(r) of the frames of a run."""
+"""g(r) of the frames of a run, for every pair of species."""
 
 from __future__ import annotations
 
-from typing import Any
+import collections
+import itertools
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -16,9 +19,19 @@ from instar.core.utils.jax import dataclass
 from instar.observables import Curve, observe
 from instar.observables.radial import RadialObservation
 
-__all__ = ["radial_of"]
+__all__ = ["RadialCurves", "radial_of"]
 
-_FRAMES, _BINS, _REACH = 10, 150, 10.0  # Å
+_FRAMES, _BINS, _REACH = 50, 150, 10.0  # Å
+_POSITIONS = 2_000_000
+"""Positions that are looked at in all, so that a report of a large run is not slow."""
+_PAIRS = 6
+
+
+class RadialCurves(NamedTuple):
+    """g(r) by pair of species, NaN where a system has none; and what to know about them."""
+
+    curves: dict[str, Curve]
+    note: str
 
 
 @dataclass
@@ -27,21 +40,71 @@ class _Frame:
     systems: Any
 
 
-def radial_of(trajectory: Trajectory, loaded: Loaded) -> Curve | None:
-    """g(r) of all atoms, from a few frames spread over the run.
+def radial_of(trajectory: Trajectory, loaded: Loaded) -> RadialCurves:
+    """g(r) of each pair of species in each system, from frames of the production.
 
-    Nothing without frames, or for systems that do not repeat along all axes: they have no density.
+    Systems that do not repeat along all axes have no density, and no g(r): they are left out.
     """
-    count = min(map(trajectory.count, range(trajectory.systems)), default=0)
-    if not (count and all(atoms.pbc.all() for atoms in loaded.structures)):
-        return None
-    chosen = np.unique(np.linspace(0, count - 1, _FRAMES).round().astype(int))
-    entry = RadialObservation(reach=_REACH, bins=_BINS)
+    systems = [n for n in trajectory.recorded if trajectory.periodic(n).all()]
+    frames = _frames(trajectory, loaded, systems)
+    if not frames:
+        return RadialCurves({}, _left_out(trajectory, systems))
+    pairs, more = _pairs(trajectory, systems)
     with jax.enable_x64(True):
-        frames = []
-        for number in chosen:
-            systems = trajectory.structures(int(number))
-            frames.append(_Frame(*tables(structures_of(systems), np.float64)))
-        stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *frames)
-        observer = entry.made(frames[0], identity_lens())
-        return entry.found(observe(observer, stacked), None).curves["g"]
+        states = [_state(trajectory, frame, systems) for frame in frames]
+        curves = {f"{a}-{b}": _curve(states, (a, b)) for a, b in pairs}
+    wide = {name: _for_all(curve, systems, trajectory.systems) for name, curve in curves.items()}
+    notes = [f"From {len(frames)} frames.", more, _left_out(trajectory, systems)]
+    return RadialCurves(wide, " ".join(filter(None, notes)))
+
+
+def _frames(trajectory: Trajectory, loaded: Loaded, systems: Sequence[int]) -> list[int]:
+    """Frames of the production that all of these systems have, spread over the run."""
+    count = min(map(trajectory.count, systems), default=0)
+    made = np.flatnonzero(trajectory.steps[:count] > loaded.config.run.equilibration)
+    atoms = sum(len(trajectory.numbers(n)) for n in systems)
+    most = int(np.clip(_POSITIONS // max(atoms, 1), 1, _FRAMES))
+    places = np.linspace(0, len(made) - 1, min(len(made), most)).round().astype(int)
+    return made[np.unique(places)].tolist()
+
+
+def _pairs(trajectory: Trajectory, systems: Sequence[int]) -> tuple[list[tuple[str, str]], str]:
+    """Pairs of species, the most frequent first; and a word about those that are left out."""
+    counted = collections.Counter[str]()
+    for system in systems:
+        counted.update(trajectory.symbols(system))
+    every = list(itertools.combinations_with_replacement([s for s, _ in counted.most_common()], 2))
+    every.sort(key=lambda pair: -counted[pair[0]] * counted[pair[1]])
+    more = f"{_PAIRS} of {len(every)} pairs of species are shown; observe: others."
+    return every[:_PAIRS], more if len(every) > _PAIRS else ""
+
+
+def _left_out(trajectory: Trajectory, systems: Sequence[int]) -> str:
+    gone = [n for n in trajectory.recorded if n not in systems]
+    if not gone:
+        return ""
+    named = ", ".join(map(str, gone[:10])) + (", …" if len(gone) > 10 else "")
+    one = len(gone) == 1
+    return (
+        f"Without system{'' if one else 's'} {named}, which {'does' if one else 'do'} not repeat "
+        "along all axes: no density, no g(r)."
+    )
+
+
+def _state(trajectory: Trajectory, frame: int, systems: Sequence[int]) -> _Frame:
+    every = trajectory.structures(frame)
+    return _Frame(*tables(structures_of([every[n] for n in systems]), np.float64))
+
+
+def _curve(states: list[_Frame], pair: tuple[str, str]) -> Curve:
+    entry = RadialObservation(pair=pair, reach=_REACH, bins=_BINS)
+    stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *states)
+    observer = entry.made(states[0], identity_lens())
+    return entry.found(observe(observer, stacked), None).curves["g"]
+
+
+def _for_all(curve: Curve, systems: Sequence[int], count: int) -> Curve:
+    """The curve with a row per system of the run: NaN where there is none."""
+    x, y = (np.full((count, array.shape[1]), np.nan) for array in (curve.x, curve.y))
+    x[systems], y[systems] = curve.x, curve.y
+    return Curve(x, y, curve.x_name, curve.x_unit, curve.y_name, curve.y_unit)

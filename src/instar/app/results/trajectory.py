@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 from ase import Atoms, units
+from ase.data import chemical_symbols
 
 from instar.storage import StorageError, open_recording
 
@@ -51,6 +52,10 @@ class Trajectory:
     def numbers(self, system: int) -> np.ndarray:
         """(atoms,) atomic numbers."""
         return self._numbers[self.rows(system)]
+
+    def symbols(self, system: int) -> list[str]:
+        """Chemical symbols of the atoms."""
+        return [chemical_symbols[number] for number in self.numbers(system)]
 
     def periodic(self, system: int) -> np.ndarray:
         """(3,) whether the system repeats along each vector of its cell."""
