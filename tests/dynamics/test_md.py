@@ -423,3 +423,15 @@ def test_a_state_in_double_precision_keeps_it_where_the_switch_of_jax_is_off():
     assert [array.dtype for array in found] == [np.float64] * 4
     for one, other in zip(expected, found, strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+def test_a_state_shows_itself_in_a_few_lines():
+    lines = repr(oscillators(2)).splitlines()
+    assert lines[:4] == [
+        "State of molecular dynamics",
+        "  systems: 1",
+        "  particles: 2, float64",
+        "  step: 0",
+    ]
+    assert len(lines) < 10
+    assert "<td>potential</td>" in oscillators(2)._repr_html_()

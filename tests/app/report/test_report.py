@@ -2,7 +2,10 @@
 
 import csv
 import re
+import sys
+import types
 from html.parser import HTMLParser
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,9 +18,10 @@ from instar.app.report import radial
 from instar.app.report.figures import Lines, lines_figure
 from instar.app.report.radial import radial_of
 from instar.app.report.tables import averages_table
+from instar.app.results.run import Run
 from instar.app.results.summary import drifts
 from instar.app.results.trajectory import Trajectory
-from instar.observables import Curve
+from instar.storage import StorageError
 
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
 
@@ -99,23 +103,102 @@ def test_radial_distributions_are_by_pair_of_species_and_leave_out_what_is_not_p
     trajectory = Trajectory(done.directory.trajectory)
     trajectory._numbers[trajectory.rows(1)] = [18] * 20 + [36] * 7
     monkeypatch.setattr(trajectory, "periodic", lambda system: np.full(3, system == 1))
-    monkeypatch.setattr(radial, "_curve", counted)
+    monkeypatch.setattr(radial, "radial_curve", counted)
     loaded = load(done.directory.config, structures=done.directory.structures())
     curves, note = radial_of(trajectory, loaded)
     assert list(curves) == ["Ar-Ar", "Ar-Kr", "Kr-Kr"]
+    assert curves["Ar-Kr"] == (("Ar", "Kr"), 18, [1])
     assert note == (
         "From 18 frames. Without system 0, which does not repeat along all axes: no density, no "
         "g(r)."
     )
-    for curve in curves.values():
-        assert np.isnan(curve.y[0]).all()
-        assert (curve.y[1] == 18 * 27).all()
 
 
-def counted(states, pair):
-    """In place of g(r), which has tests of its own: how many positions were seen."""
-    seen = sum(len(state.particles) for state in states)
-    return Curve(np.zeros((1, 3)), np.full((1, 3), seen), "r", "angstrom", "g(r)")
+def counted(trajectory, entry, frames, systems):
+    """In place of g(r), which has tests of its own: what it would be made of."""
+    return entry.pair, len(frames), systems
+
+
+# The run in Python -----------------------------------------------------------------------------
+
+
+def test_thermo_and_averages_have_columns_with_units(done):
+    thermo, averages = done.thermo, done.averages
+    assert thermo["temperature"].shape == (len(thermo["step"]), 2)
+    assert thermo.units["temperature"] == "K"
+    found = done.summary["systems"][1]["temperature"]
+    assert averages["temperature"][1] == found["mean"]
+    assert averages["temperature error"][1] == found["error"]
+    assert averages["temperature samples"][1] == found["samples"]
+    assert averages.units["temperature error"] == "K"
+    with pytest.raises(KeyError, match="There is no column 'heat'; there are step, time, "):
+        thermo["heat"]
+
+
+def test_columns_become_tables_of_pandas_where_it_is_installed(done, monkeypatch):
+    class DataFrame(dict):
+        def __init__(self, columns):
+            super().__init__(columns)
+            self.attrs = {}
+
+    monkeypatch.setitem(sys.modules, "pandas", types.SimpleNamespace(DataFrame=DataFrame))
+    frame = done.thermo.to_pandas()
+    rows = len(done.thermo["step"])
+    assert {len(column) for column in frame.values()} == {2 * rows}
+    assert frame["pressure"][3] == done.thermo["pressure"][1, 1]
+    assert (frame["system"][3], frame["step"][3]) == (1, done.thermo["step"][1])
+    assert frame.attrs["units"]["pressure"] == "bar"
+    assert len(done.averages.to_pandas()["atoms"]) == 2
+
+
+def test_tables_of_pandas_say_what_is_missing(done, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError) as error:
+        done.thermo.to_pandas()
+    assert str(error.value).splitlines()[0] == (
+        "Tables of pandas need pandas, which is not installed."
+    )
+
+
+def test_structure_and_motion_are_read_off_a_run(done):
+    radial = done.radial_distribution(("Ar", "Ar"), reach=10.0, bins=150)
+    assert radial.y.shape == (2, 150)
+    assert 3.2 < radial.x[0, radial.y[0].argmax()] < 4.2
+    moved = done.mean_square_displacement(lags=4)
+    positions = done.trajectory.positions(1).astype(float)
+    squares = np.sum((positions[3:] - positions[:-3]) ** 2, axis=-1)
+    assert moved.y[1, 3] == pytest.approx(squares.mean(), rel=1e-4)
+    np.testing.assert_allclose(moved.x[1], [0, 0.02, 0.04, 0.06])
+    with pytest.raises(StorageError, match="has no velocities"):
+        done.velocity_autocorrelation()
+
+
+def test_a_run_is_opened_by_its_folder_and_shows_itself_in_a_few_lines(done):
+    again = instar.open(done.path)
+    first, *rows = repr(again).splitlines()
+    assert first == f"Run('{done.path}'): 2 systems, 18 frames, 40 rows of thermo"
+    assert [row.split()[:2] for row in rows] == [["0", "Ar32"], ["1", "Ar27"]]
+    head = f"Trajectory('{done.directory.trajectory}'): 18 frames of 2 systems"
+    assert repr(again.trajectory).splitlines() == [
+        head,
+        "  system 0: Ar32, 18 frames",
+        "  system 1: Ar27, 18 frames",
+    ]
+
+
+def test_pieces_for_notebooks_are_whole_and_escape_what_comes_from_files(done):
+    broken = Run(done.directory)
+    broken.directory = types.SimpleNamespace(
+        path=Path("<script>"),
+        trajectory=done.directory.trajectory,
+        read_json=done.directory.read_json,
+    )
+    for shown in (broken, done.trajectory, done.thermo, done.averages):
+        page, text = Page(), shown._repr_html_()
+        page.feed(text)
+        assert page.open == []
+        assert "<script>" not in text
+    assert "&lt;script&gt;" in broken._repr_html_()
 
 
 # Without a run ---------------------------------------------------------------------------------

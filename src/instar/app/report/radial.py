@@ -5,18 +5,14 @@ from __future__ import annotations
 import collections
 import itertools
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
-from instar.app.ase.structures import structures_of, tables
 from instar.app.config import Loaded
+from instar.app.results.frames import radial_curve
 from instar.app.results.trajectory import Trajectory
-from instar.core.lens import identity_lens
-from instar.core.utils.jax import dataclass
-from instar.observables import Curve, observe
+from instar.observables import Curve
 from instar.observables.radial import RadialObservation
 
 __all__ = ["RadialCurves", "radial_of"]
@@ -34,12 +30,6 @@ class RadialCurves(NamedTuple):
     note: str
 
 
-@dataclass
-class _Frame:
-    particles: Any
-    systems: Any
-
-
 def radial_of(trajectory: Trajectory, loaded: Loaded) -> RadialCurves:
     """g(r) of each pair of species in each system, from frames of the production.
 
@@ -50,12 +40,12 @@ def radial_of(trajectory: Trajectory, loaded: Loaded) -> RadialCurves:
     if not frames:
         return RadialCurves({}, _left_out(trajectory, systems))
     pairs, more = _pairs(trajectory, systems)
-    with jax.enable_x64(True):
-        states = [_state(trajectory, frame, systems) for frame in frames]
-        curves = {f"{a}-{b}": _curve(states, (a, b)) for a, b in pairs}
-    wide = {name: _for_all(curve, systems, trajectory.systems) for name, curve in curves.items()}
+    curves = {}
+    for pair in pairs:
+        entry = RadialObservation(pair=pair, reach=_REACH, bins=_BINS)
+        curves["-".join(pair)] = radial_curve(trajectory, entry, frames, systems)
     notes = [f"From {len(frames)} frames.", more, _left_out(trajectory, systems)]
-    return RadialCurves(wide, " ".join(filter(None, notes)))
+    return RadialCurves(curves, " ".join(filter(None, notes)))
 
 
 def _frames(trajectory: Trajectory, loaded: Loaded, systems: Sequence[int]) -> list[int]:
@@ -89,22 +79,3 @@ def _left_out(trajectory: Trajectory, systems: Sequence[int]) -> str:
         f"Without system{'' if one else 's'} {named}, which {'does' if one else 'do'} not repeat "
         "along all axes: no density, no g(r)."
     )
-
-
-def _state(trajectory: Trajectory, frame: int, systems: Sequence[int]) -> _Frame:
-    every = trajectory.structures(frame)
-    return _Frame(*tables(structures_of([every[n] for n in systems]), np.float64))
-
-
-def _curve(states: list[_Frame], pair: tuple[str, str]) -> Curve:
-    entry = RadialObservation(pair=pair, reach=_REACH, bins=_BINS)
-    stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *states)
-    observer = entry.made(states[0], identity_lens())
-    return entry.found(observe(observer, stacked), None).curves["g"]
-
-
-def _for_all(curve: Curve, systems: Sequence[int], count: int) -> Curve:
-    """The curve with a row per system of the run: NaN where there is none."""
-    x, y = (np.full((count, array.shape[1]), np.nan) for array in (curve.x, curve.y))
-    x[systems], y[systems] = curve.x, curve.y
-    return Curve(x, y, curve.x_name, curve.x_unit, curve.y_name, curve.y_unit)
