@@ -103,6 +103,16 @@ def test_the_equation_of_state_has_its_published_values(monkeypatch):
     np.testing.assert_allclose(u, energy, rtol=0, atol=5e-4)
 
 
+def test_a_fixed_number_of_atoms_has_the_pairs_that_it_can_have(monkeypatch):
+    """In a thin gas N(N − 1)/2 pairs carry all of the energy, not N²/2."""
+    states = script(EXAMPLES / "equation_of_state" / "thol.py", monkeypatch)
+    temperature, density = np.array([1.5, 3.0]), np.array([0.004, 0.004])
+    _, infinite = states["pressure_and_energy"](temperature, density)
+    for atoms in (50, 500):
+        _, few = states["for_few_atoms"](temperature, density, atoms)
+        np.testing.assert_allclose((few / infinite - 1) * atoms, -1, rtol=0.06)
+
+
 def test_make_demo_runs_the_example():
     planned = subprocess.run(["make", "-n", "demo"], cwd=ROOT, check=True, capture_output=True)
     assert str(DEMO.relative_to(ROOT)) in planned.stdout.decode()

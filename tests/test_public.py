@@ -34,7 +34,9 @@ PUBLIC_NAMES = {
     "instar.statefunc.memhint": """MemHint SampleMeta itemsize_of output_elems_per_sample
         output_bytes_per_sample default_leaf_hint broadcast_extra_bytes_for_children
         default_op_hint inflate_for_grad""",
-    "instar": "single_point calculator ase_potential read_topology over_frames run resume",
+    "instar": """single_point calculator ase_potential read_topology over_frames run resume open
+        md md_state units""",
+    "instar.units": "fs ps bar GPa eV kJ_per_mol kcal_per_mol BOLTZMANN",
     "instar.memory": """calibrate plan Plan Budget find_budget Footprint over_frames run plan_work
         Work Programs HighWater MemoryPlanError OutOfMemoryError BudgetError FrameError""",
     "instar.geometry": "AllParticles Cell Rotation",
@@ -83,10 +85,19 @@ def test_every_public_name_exists_and_is_described(module):
 
 
 def test_the_top_level_list_is_short_and_documented():
-    assert len(instar.__all__) <= 20
-    pages = "".join(page.read_text() for page in (ROOT / "docs" / "handbook").glob("*.md"))
-    for name in instar.__all__:
-        assert name == "__version__" or re.search(rf"\b{name}\b", pages), name
+    page = (ROOT / "docs" / "handbook" / "python.md").read_text()
+    rows = re.findall(r"^\| (`instar\..*?) \|", page, re.MULTILINE)
+    documented = [name for row in rows for name in re.findall(r"`instar\.(\w+)`", row)]
+    assert len(instar.__all__) <= 25
+    assert sorted(documented) == sorted(instar.__all__) == dir(instar)
+    assert all(getattr(instar, name) is not None for name in documented)
+
+
+def test_pages_and_examples_of_methods_import_nothing_from_the_application():
+    pages = [*(ROOT / "docs").rglob("*.md"), ROOT / "README.md"]
+    texts = [*pages, *(ROOT / "examples" / "methods").glob("*.py")]
+    reaching = re.compile(r"^\s*(from|import) instar\.app\b", re.MULTILINE)
+    assert [path.name for path in texts if reaching.search(path.read_text())] == []
 
 
 def test_the_version_is_the_same_everywhere():
@@ -100,7 +111,7 @@ def test_importing_changes_nothing():
     out = run_python(
         "import logging, warnings, jax\n"
         "before = dict(jax.config.values), list(logging.root.handlers), list(warnings.filters)\n"
-        "import instar, instar.core.data, instar.core.lens\n"
+        "import instar, instar.core.data, instar.core.lens, instar.units\n"
         "after = dict(jax.config.values), list(logging.root.handlers), list(warnings.filters)\n"
         "print(before == after)"
     )
@@ -113,6 +124,7 @@ def test_the_core_needs_only_jax_and_numpy():
         "for name in ('jaxtyping', 'beartype', 'h5py', 'ase', 'pydantic', 'rich'):\n"
         "    sys.modules[name] = None\n"
         "import instar, jax.numpy as jnp\n"
+        "dir(instar), instar.md.nve(0.1), instar.units.fs\n"
         "t = instar.Table.arange(jnp.arange(3.0))\n"
         "print(float(t[instar.Index.arange(3)].sum()))"
     )

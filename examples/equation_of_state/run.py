@@ -19,7 +19,7 @@ set_up()
 
 import numpy as np
 from matplotlib.figure import Figure
-from thol import pressure_and_energy
+from thol import for_few_atoms, pressure_and_energy
 
 import instar
 from instar.app.api.run import StoppedError
@@ -51,12 +51,12 @@ class States:
 
     @property
     def published(self):
-        """p* and U/N."""
-        return pressure_and_energy(self.temperature, self.density)
+        """p* and U/N of as many atoms."""
+        return for_few_atoms(self.temperature, self.density, self.atoms)
 
     @property
     def residuals(self):
-        """What is missing to the published values, in standard errors."""
+        """Measured less published, in standard errors."""
         pressure, energy = self.published
         return (
             (self.pressure - pressure) / self.pressure_error,
@@ -65,7 +65,7 @@ class States:
 
     @property
     def agree(self):
-        """Within two standard errors and what published equations differ by among themselves."""
+        """Within two standard errors plus what published equations differ by among themselves."""
         pressure, energy = self.published
         known = np.maximum(0.01 * np.abs(pressure), 0.01), np.maximum(0.01 * np.abs(energy), 0.005)
         return (np.abs(self.pressure - pressure) <= 2 * self.pressure_error + known[0]) & (
@@ -181,16 +181,18 @@ def section(states):
         f"<p>{verdict(states)}</p>"
         f'<div class="wide"><table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>'
         '</div><p class="quiet">Published: M. Thol et al., J. Phys. Chem. Ref. Data 45, 023101 '
-        "(2016). Residuals of p* and U/N in standard errors.</p>"
+        "(2016), for as many atoms. Residuals of p* and U/N in standard errors.</p>"
     )
     return Section("Equation of state", text, pictures(states))
 
 
 def verdict(states):
-    """How many agree."""
+    """How many agree, and how large residuals are: 1 would be noise alone."""
+    of_pressure, of_energy = (np.mean(values**2) for values in states.residuals)
     return (
         f"{states.agree.sum()} of {len(states.agree)} states agree with the published equation: "
-        "within two standard errors and max(1 %, 0.01 in p*, 0.005 in U/N)."
+        "within two standard errors plus max(1 %, 0.01 in p*, 0.005 in U/N). Mean squares of the "
+        f"residuals are {of_pressure:.1f} for p* and {of_energy:.1f} for U/N."
     )
 
 

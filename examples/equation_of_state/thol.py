@@ -5,6 +5,13 @@
 is the Helmholtz energy of a particle beyond that of the ideal gas, with δ = ρ*/0.31 and
 τ = 1.32/T*. Pressure and energy are its derivatives, taken by JAX.
 
+A fixed number N of atoms does not fluctuate as a part of an infinite fluid does, so that means at
+constant volume differ from these by terms of 1/N, which `for_few_atoms` adds:
+
+    p_N = p − ρ²S/2N ∂²p/∂ρ²        u_N = u − ρS/2N ∂²(ρu)/∂ρ²        S = k_BT/(∂p/∂ρ)
+
+J. L. Lebowitz and J. K. Percus, Phys. Rev. 124, 1673 (1961).
+
 M. Thol, G. Rutkai, A. Köster, R. Lustig, R. Span and J. Vrabec, J. Phys. Chem. Ref. Data 45, 023101
 (2016); coefficients from its table 2.
 """
@@ -72,3 +79,14 @@ def pressure_and_energy(temperature, density):
     with jax.enable_x64(True):
         found = _state(*(x.ravel() for x in given))
     return tuple(np.asarray(x).reshape(given[0].shape) for x in found)
+
+
+def for_few_atoms(temperature, density, atoms):
+    """p* and U/N (ε) of so many atoms at constant temperature and volume, to the order 1/N."""
+    step = 1e-3
+    densities = density + step * np.array([-1.0, 0.0, 1.0]).reshape(-1, *(1,) * np.ndim(density))
+    pressure, energy = pressure_and_energy(temperature, densities)
+    slope = (pressure[2] - pressure[0]) / (2 * step)
+    factor = density * temperature / slope / (2 * atoms)  # ρS/2N
+    curvatures = [np.diff(f, 2, axis=0)[0] / step**2 for f in (pressure, densities * energy)]
+    return pressure[1] - density * factor * curvatures[0], energy[1] - factor * curvatures[1]

@@ -18,13 +18,12 @@ import jax.numpy as jnp
 import numpy as np
 from ase.build import bulk
 from ase.cluster import Icosahedron
-from ase.units import GPa, fs
 
 import instar
-from instar.app.api.md_state import md_state
-from instar.dynamics import md
+from instar import md, md_state
 from instar.observables import Series
 from instar.potentials import FunctionPotential
+from instar.units import GPa, fs
 
 LATTICE = 3.615  # Å
 COHESIVE_ENERGY, BULK_MODULUS = 3.544, 142.0  # eV, GPa: what the coefficients were fitted to

@@ -19,14 +19,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from ase.build import bulk
-from ase.units import fs
 
 import instar
-from instar.app.api.md_state import md_state
-from instar.dynamics import md
-from instar.geometry.constants import BOLTZMANN
+from instar import md, md_state
 from instar.observables import Series, block_average
 from instar.observables.kinetic import kinetic_energy
+from instar.units import BOLTZMANN, fs
 
 ARGON = {
     "type": "lennard_jones",

@@ -21,13 +21,12 @@ import dataclasses
 import jax
 import jax.numpy as jnp
 from ase.build import bulk
-from ase.units import fs
 
-from instar.app.api.md_state import md_state
+from instar import md, md_state
 from instar.core.propagator import propagate_and_fix, scan_steps
 from instar.core.result import as_result_function
-from instar.dynamics import md
 from instar.potentials import LennardJones, Pair
+from instar.units import fs
 
 ARGON = Pair.of(
     LennardJones,

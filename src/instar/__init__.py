@@ -13,21 +13,31 @@ from instar.core.utils.jax import dataclass, field
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from instar import units
     from instar.app.api.calculator import calculator
+    from instar.app.api.md_state import md_blocks, md_state
     from instar.app.api.over_frames import over_frames
+    from instar.app.api.run import open_run as open  # noqa: A004 (as Image.open has it)
     from instar.app.api.run import resume, run
     from instar.app.api.single_point import single_point
     from instar.app.ase.potential import ase_potential
-    from instar.app.topology import read_topology
+    from instar.app.topology import combined_topologies, read_topology
+    from instar.dynamics import md
 
 _DOORS = {
-    "ase_potential": "instar.app.ase.potential",
-    "calculator": "instar.app.api.calculator",
-    "over_frames": "instar.app.api.over_frames",
-    "read_topology": "instar.app.topology",
-    "resume": "instar.app.api.run",
-    "run": "instar.app.api.run",
-    "single_point": "instar.app.api.single_point",
+    "ase_potential": "instar.app.ase.potential:ase_potential",
+    "calculator": "instar.app.api.calculator:calculator",
+    "combined_topologies": "instar.app.topology:combined_topologies",
+    "md": "instar.dynamics.md:",
+    "md_blocks": "instar.app.api.md_state:md_blocks",
+    "md_state": "instar.app.api.md_state:md_state",
+    "open": "instar.app.api.run:open_run",
+    "over_frames": "instar.app.api.over_frames:over_frames",
+    "read_topology": "instar.app.topology:read_topology",
+    "resume": "instar.app.api.run:resume",
+    "run": "instar.app.api.run:run",
+    "single_point": "instar.app.api.single_point:single_point",
+    "units": "instar.units:",
 }
 """Public doors, loaded when they are first used: what they need takes time to import."""
 
@@ -35,7 +45,13 @@ _DOORS = {
 def __getattr__(name: str) -> Any:
     if name not in _DOORS:
         raise AttributeError(f"module 'instar' has no attribute {name!r}")
-    return getattr(importlib.import_module(_DOORS[name]), name)
+    module, _, attribute = _DOORS[name].partition(":")
+    loaded = importlib.import_module(module)
+    return getattr(loaded, attribute) if attribute else loaded
+
+
+def __dir__() -> list[str]:
+    return __all__
 
 
 __all__ = [
@@ -49,13 +65,19 @@ __all__ = [
     "ase_potential",
     "bind",
     "calculator",
+    "combined_topologies",
     "dataclass",
     "field",
     "lens",
+    "md",
+    "md_blocks",
+    "md_state",
+    "open",
     "over_frames",
     "read_topology",
     "resume",
     "run",
     "single_point",
+    "units",
     "view",
 ]

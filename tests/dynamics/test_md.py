@@ -404,3 +404,34 @@ def test_knobs_out_of_range_are_refused(make, first_line):
 def test_a_method_says_that_a_state_has_not_been_prepared(name):
     with raises(ValueError, "The state lacks what this method needs."):
         md.simulate(METHODS[name].step(), chain_state(), 1)
+
+
+def test_a_state_in_double_precision_keeps_it_where_the_switch_of_jax_is_off():
+    method = md.langevin(0.2, 300.0, 0.1)
+
+    def moved():
+        state = oscillators(2, 0.3, temperature=300.0, precision="float64")
+        observers = {"total": Series.of(total_energy, state, room=4)}
+        state = md.simulate(method, method.begin(state), 4, observers=observers)
+        thermo = md.thermo(state)
+        found = state.particles.data.positions, thermo.pressure, thermo.total
+        return [np.asarray(x) for x in (*found, state.observed.observers["total"].result())]
+
+    expected = moved()
+    with jax.enable_x64(False):
+        found = moved()
+    assert [array.dtype for array in found] == [np.float64] * 4
+    for one, other in zip(expected, found, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_a_state_shows_itself_in_a_few_lines():
+    lines = repr(oscillators(2)).splitlines()
+    assert lines[:4] == [
+        "State of molecular dynamics",
+        "  systems: 1",
+        "  particles: 2, float64",
+        "  step: 0",
+    ]
+    assert len(lines) < 10
+    assert "<td>potential</td>" in oscillators(2)._repr_html_()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Literal
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 import jax
 import jax.numpy as jnp
@@ -13,7 +13,7 @@ from jax import Array
 from instar.core.utils.jax import dataclass, is_traced
 from instar.dynamics.state import DynamicState
 
-__all__ = ["Ramp", "checked", "checked_every", "knob", "scaled"]
+__all__ = ["Knob", "Numbers", "Ramp", "checked", "checked_every", "knob", "scaled"]
 
 
 @dataclass
@@ -35,6 +35,13 @@ class Ramp:
         fraction = jnp.clip((now - first) / jnp.maximum(last - first, 1), 0, 1)
         start, stop = jnp.asarray(self.start, dtype), jnp.asarray(self.stop, dtype)
         return start + fraction * (stop - start)
+
+
+if TYPE_CHECKING:
+    Numbers = float | Sequence[float] | np.ndarray | Array
+    Knob = Numbers | Ramp
+else:
+    Numbers = Knob = Any  # what is none is refused in words, by `checked`
 
 
 def knob(value: Any, state: DynamicState) -> Array:

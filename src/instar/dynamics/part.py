@@ -15,6 +15,7 @@ import numpy as np
 from jax import Array
 
 from instar.core.utils.jax import dataclass, field
+from instar.core.utils.precision import precision_of
 from instar.dynamics.containment import contained
 from instar.dynamics.state import DynamicState
 
@@ -56,9 +57,10 @@ class Step(Part):
 
     def begin[S: DynamicState](self, state: S) -> S:
         """The state with what all parts need."""
-        for part in self.parts:
-            state = part.begin(state)
-        return self._accounted(state)
+        with precision_of(state):
+            for part in self.parts:
+                state = part.begin(state)
+            return self._accounted(state)
 
     def _accounted(self, state: Any) -> Any:
         return state.accounted(self.stored(state))

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from instar.core.propagator import Repair, advance
+from instar.core.utils.precision import precision_of
 from instar.dynamics.containment import explosions
 from instar.dynamics.observing import Observing, observing
 from instar.dynamics.part import Part
@@ -37,11 +38,12 @@ def simulate[S: DynamicState](
     ``state.observed``; left out, those that the state has go on. Systems that explode are frozen,
     with an `ExplosionWarning`.
     """
-    if observers is not None:
-        state = observing(state, observers, every)
-    before = frozenset(explosion.system for explosion in explosions(state))
-    state = advanced(method, state, steps, seed, on_repair)
-    warn_of(state, before)
+    with precision_of(state):
+        if observers is not None:
+            state = observing(state, observers, every)
+        before = frozenset(explosion.system for explosion in explosions(state))
+        state = advanced(method, state, steps, seed, on_repair)
+        warn_of(state, before)
     return state
 
 

@@ -25,6 +25,7 @@ from instar.core.assertion import runtime_assert
 from instar.core.lens import Lens
 from instar.core.utils.declaration import option
 from instar.core.utils.jax import dataclass, field
+from instar.core.utils.precision import in_precision
 from instar.geometry import AllParticles
 from instar.observables.blocks import student
 from instar.observables.diffusion import diffusion, green_kubo
@@ -79,6 +80,7 @@ class Correlation:
     without_drift: bool = field(static=True)
 
     @staticmethod
+    @in_precision
     def of_displacements(
         state: Any, window: int, *, label: str | None = None, without_drift: bool = False
     ) -> Correlation:
@@ -91,6 +93,7 @@ class Correlation:
         return _made(state, window, label, without_drift, ("positions", squared_distance))
 
     @staticmethod
+    @in_precision
     def of_velocities(
         state: Any, window: int, *, label: str | None = None, without_drift: bool = False
     ) -> Correlation:
@@ -98,6 +101,7 @@ class Correlation:
         require_labels(state, label)
         return _made(state, window, label, without_drift, ("velocities", scalar_product))
 
+    @in_precision
     def in_parts(self, most: int, frames: int) -> Correlation:
         """The same with sums kept part by part: their scatter tells the error.
 
@@ -170,6 +174,7 @@ class Correlation:
             per_part=jnp.where(full, 2 * self.per_part, self.per_part),
         )
 
+    @in_precision
     def result(self) -> Array:
         """(window, systems): the correlation at lags of 0, 1, ... frames; NaN where unseen."""
         if not self.is_cut:

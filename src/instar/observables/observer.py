@@ -33,6 +33,7 @@ from instar.core.lens import Lens, identity_lens
 from instar.core.propagator import propagate_and_fix
 from instar.core.result import as_result_function
 from instar.core.utils.jax import is_traced
+from instar.core.utils.precision import precision_of
 
 __all__ = ["Observer", "observe"]
 
@@ -70,7 +71,8 @@ def observe[O: Observer](observer: O, frames: Any) -> O:
         return _fold(observer, frames)
     where = observer.where if isinstance(observer, _Grows) else None
     placed = observer.at(identity_lens()) if isinstance(observer, _Grows) else observer
-    done, _ = propagate_and_fix(lambda observer: _compiled(observer, frames), placed)
+    with precision_of(observer):
+        done, _ = propagate_and_fix(lambda observer: _compiled(observer, frames), placed)
     return done.at(where) if isinstance(done, _Grows) else done
 
 

@@ -22,6 +22,7 @@ from jax import Array
 from instar.core.lens import Lens
 from instar.core.utils.declaration import option
 from instar.core.utils.jax import dataclass, field
+from instar.core.utils.precision import in_precision
 from instar.observables.entry import Observation, observation, unknown_labels
 from instar.observables.finding import Curve, Finding
 from instar.observables.selection import (
@@ -55,6 +56,7 @@ class DensityProfile:
     label: str | None = field(static=True)
 
     @staticmethod
+    @in_precision
     def of(
         state: Any, axis: int, bins: int, *, label: str | None = None, may_lack: bool = False
     ) -> DensityProfile:
@@ -104,6 +106,7 @@ class DensityProfile:
             frames=self.frames + counts.astype(jnp.int32),
         )
 
+    @in_precision
     def result(self) -> Profile:
         """The profile, averaged over the frames of each system."""
         bins = self.density.sum.shape[1]

@@ -28,6 +28,7 @@ from instar.core.lens import Lens, lens
 from instar.core.typing import SystemId
 from instar.core.utils.declaration import option
 from instar.core.utils.jax import dataclass, field
+from instar.core.utils.precision import in_precision
 from instar.geometry import AllParticles, Cell
 from instar.neighbors import NeighborList
 from instar.observables.entry import Observation, for_each_system, observation, unknown_labels
@@ -88,6 +89,7 @@ class RadialDistribution:
     where: Lens[Any, Any] | None = field(static=True)
 
     @staticmethod
+    @in_precision
     def of(
         state: Any,
         r_max: float,
@@ -158,6 +160,7 @@ class RadialDistribution:
             frames=self.frames + counts.astype(jnp.int32),
         )
 
+    @in_precision
     def result(self) -> Radial:
         """g(r) and n(r), averaged over the frames of each system."""
         dtype = self.density.sum.dtype

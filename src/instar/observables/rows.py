@@ -17,6 +17,7 @@ from jax import Array
 
 from instar.core.capacity import FixedCapacity
 from instar.core.utils.jax import dataclass, field
+from instar.core.utils.precision import in_precision
 from instar.observables.selection import ObserverError
 
 __all__ = ["Rows"]
@@ -36,6 +37,7 @@ class Rows:
     count: Array  # () int32
 
     @staticmethod
+    @in_precision
     def of(function: Callable[[Any], Any], state: Any, room: int) -> Rows:
         """No rows yet, and room for so many of ``function(state)``."""
         if room < 1:

@@ -24,6 +24,7 @@ import numpy as np
 from jax import Array, lax
 
 from instar.core.utils.jax import dataclass, field
+from instar.core.utils.precision import in_precision
 from instar.observables.blocks import BlockAverage, chosen_block
 from instar.observables.selection import ObserverError, counted_systems, require_known
 from instar.observables.series import check_per_system
@@ -69,6 +70,7 @@ class RunningBlocks:
     count: Array  # (levels, systems) int32: values on each level
 
     @staticmethod
+    @in_precision
     def of(function: Callable[[Any], Any], state: Any, levels: int = 31) -> RunningBlocks:
         """Without any values; ``levels`` bounds the blocks to 2^(levels − 1) values.
 

@@ -16,6 +16,7 @@ from jax import Array
 
 from instar.core.capacity import FixedCapacity
 from instar.core.utils.jax import dataclass, field
+from instar.core.utils.precision import in_precision
 from instar.observables.selection import ObserverError, counted_systems, require_known
 
 __all__ = ["Series"]
@@ -34,6 +35,7 @@ class Series:
     count: Array  # (systems,) int32: rows recorded of each
 
     @staticmethod
+    @in_precision
     def of(function: Callable[[Any], Any], state: Any, room: int) -> Series:
         """An empty series with room for so many rows of ``function(state)``.
 

@@ -44,7 +44,13 @@ def test_pair_values_of_the_reference():
     found = instar.single_point([one, two], REDUCED)
     np.testing.assert_allclose(found.energies, [-0.320336594279, -0.016316891136], atol=1e-12)
     np.testing.assert_allclose(found.forces[0][1], [0, 0, -1.158028831046], atol=1e-12)
-    assert not found.stresses.any()
+    assert np.isnan(found.stresses).all()
+    assert repr(found).splitlines() == [
+        "SinglePoint of 2 structures",
+        "  0: -0.320337 eV, forces up to 1.158 eV/Å",
+        "  1: -0.016317 eV, forces up to 0.039 eV/Å",
+    ]
+    assert "<td>-0.320337</td><td>2</td>" in found._repr_html_()
 
 
 def test_morse_value_of_the_reference():

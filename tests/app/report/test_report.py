@@ -2,7 +2,10 @@
 
 import csv
 import re
+import sys
+import types
 from html.parser import HTMLParser
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +13,15 @@ from app.runs import configuration
 from PIL import Image
 
 import instar
+from instar.app.config import load
+from instar.app.report import radial
+from instar.app.report.figures import Lines, lines_figure
+from instar.app.report.radial import radial_of
+from instar.app.report.tables import averages_table
+from instar.app.results.run import Run
+from instar.app.results.summary import drifts
+from instar.app.results.trajectory import Trajectory
+from instar.storage import StorageError
 
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
 
@@ -65,20 +77,184 @@ def test_the_table_says_what_the_summary_says(done):
     page = Page()
     page.feed(done.directory.report.read_text())
     rows = [row for row in page.rows if row]
-    assert [row[:3] for row in rows] == [["0", "system-0", "32"], ["1", "system-1", "27"]]
+    about = [["0", "system-0", "Ar32", "32", "60"], ["1", "system-1", "Ar27", "27", "120"]]
+    assert [row[:5] for row in rows] == about
     hot = done.summary["systems"][1]["temperature"]
-    mean, error = map(float, re.split(" ± ", rows[1][3]))
+    mean, error = map(float, re.split(" ± ", rows[1][5]))
     assert mean == pytest.approx(hot["mean"], abs=hot["error"] / 5)
     assert error == pytest.approx(hot["error"], rel=0.1)
     with open(done.path / "report" / "summary.csv", newline="") as file:
         table = list(csv.DictReader(file))
     assert float(table[1]["temperature mean (K)"]) == hot["mean"]
     assert [row["name"] for row in table] == ["system-0", "system-1"]
+    assert table[1]["temperature asked (K)"] == "120.0"
 
 
-@pytest.mark.parametrize("name", ["pressure", "radial", "structure-1"])
+@pytest.mark.parametrize("name", ["pressure", "radial-Ar-Ar", "structure-1"])
 def test_pictures_show_something(done, name):
     with Image.open(done.path / "report" / f"{name}.png") as image:
         values = np.asarray(image.convert("L"))
     assert values[0, 0] == 255
     assert (values < 128).mean() > 0.002
+
+
+def test_radial_distributions_are_by_pair_of_species_and_leave_out_what_is_not_periodic(
+    done, monkeypatch
+):
+    trajectory = Trajectory(done.directory.trajectory)
+    trajectory._numbers[trajectory.rows(1)] = [18] * 20 + [36] * 7
+    monkeypatch.setattr(trajectory, "periodic", lambda system: np.full(3, system == 1))
+    monkeypatch.setattr(radial, "radial_curve", counted)
+    loaded = load(done.directory.config, structures=done.directory.structures())
+    curves, note = radial_of(trajectory, loaded)
+    assert list(curves) == ["Ar-Ar", "Ar-Kr", "Kr-Kr"]
+    assert curves["Ar-Kr"] == (("Ar", "Kr"), 18, [1])
+    assert note == (
+        "From 18 frames. Without system 0, which does not repeat along all axes: no density, no "
+        "g(r)."
+    )
+
+
+def counted(trajectory, entry, frames, systems):
+    """In place of g(r), which has tests of its own: what it would be made of."""
+    return entry.pair, len(frames), systems
+
+
+# The run in Python -----------------------------------------------------------------------------
+
+
+def test_thermo_and_averages_have_columns_with_units(done):
+    thermo, averages = done.thermo, done.averages
+    assert thermo["temperature"].shape == (len(thermo["step"]), 2)
+    assert thermo.units["temperature"] == "K"
+    found = done.summary["systems"][1]["temperature"]
+    assert averages["temperature"][1] == found["mean"]
+    assert averages["temperature error"][1] == found["error"]
+    assert averages["temperature samples"][1] == found["samples"]
+    assert averages.units["temperature error"] == "K"
+    with pytest.raises(KeyError, match="There is no column 'heat'; there are step, time, "):
+        thermo["heat"]
+
+
+def test_columns_become_tables_of_pandas_where_it_is_installed(done, monkeypatch):
+    class DataFrame(dict):
+        def __init__(self, columns):
+            super().__init__(columns)
+            self.attrs = {}
+
+    monkeypatch.setitem(sys.modules, "pandas", types.SimpleNamespace(DataFrame=DataFrame))
+    frame = done.thermo.to_pandas()
+    rows = len(done.thermo["step"])
+    assert {len(column) for column in frame.values()} == {2 * rows}
+    assert frame["pressure"][3] == done.thermo["pressure"][1, 1]
+    assert (frame["system"][3], frame["step"][3]) == (1, done.thermo["step"][1])
+    assert frame.attrs["units"]["pressure"] == "bar"
+    assert len(done.averages.to_pandas()["atoms"]) == 2
+
+
+def test_tables_of_pandas_say_what_is_missing(done, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError) as error:
+        done.thermo.to_pandas()
+    assert str(error.value).splitlines()[0] == (
+        "Tables of pandas need pandas, which is not installed."
+    )
+
+
+def test_structure_and_motion_are_read_off_a_run(done):
+    radial = done.radial_distribution(("Ar", "Ar"), reach=10.0, bins=150)
+    assert radial.y.shape == (2, 150)
+    assert 3.2 < radial.x[0, radial.y[0].argmax()] < 4.2
+    moved = done.mean_square_displacement(lags=4)
+    positions = done.trajectory.positions(1).astype(float)
+    squares = np.sum((positions[3:] - positions[:-3]) ** 2, axis=-1)
+    assert moved.y[1, 3] == pytest.approx(squares.mean(), rel=1e-4)
+    np.testing.assert_allclose(moved.x[1], [0, 0.02, 0.04, 0.06])
+    with pytest.raises(StorageError, match="has no velocities"):
+        done.velocity_autocorrelation()
+
+
+def test_a_run_is_opened_by_its_folder_and_shows_itself_in_a_few_lines(done):
+    again = instar.open(done.path)
+    first, *rows = repr(again).splitlines()
+    assert first == f"Run('{done.path}'): 2 systems, 18 frames, 40 rows of thermo"
+    assert [row.split()[:2] for row in rows] == [["0", "Ar32"], ["1", "Ar27"]]
+    head = f"Trajectory('{done.directory.trajectory}'): 18 frames of 2 systems"
+    assert repr(again.trajectory).splitlines() == [
+        head,
+        "  system 0: Ar32, 18 frames",
+        "  system 1: Ar27, 18 frames",
+    ]
+
+
+def test_pieces_for_notebooks_are_whole_and_escape_what_comes_from_files(done):
+    broken = Run(done.directory)
+    broken.directory = types.SimpleNamespace(
+        path=Path("<script>"),
+        trajectory=done.directory.trajectory,
+        read_json=done.directory.read_json,
+    )
+    for shown in (broken, done.trajectory, done.thermo, done.averages):
+        page, text = Page(), shown._repr_html_()
+        page.feed(text)
+        assert page.open == []
+        assert "<script>" not in text
+    assert "&lt;script&gt;" in broken._repr_html_()
+
+
+# Without a run ---------------------------------------------------------------------------------
+
+
+def lines(systems):
+    x = np.arange(10.0)
+    return Lines({n: (x, x + n) for n in range(systems)}, "time (ps)", "pressure (bar)", "p")
+
+
+def test_more_than_six_systems_have_a_panel_each():
+    assert len(lines_figure(lines(6)).axes) == 1
+    figure = lines_figure(lines(7))
+    assert [axes.get_title() for axes in figure.axes if axes.lines] == [str(n) for n in range(7)]
+
+
+def test_a_picture_of_some_systems_says_of_how_many():
+    assert lines_figure(lines(36)).get_suptitle() == "p: one panel per system"
+    assert lines_figure(lines(40)).get_suptitle() == "p: 36 of 40 systems"
+
+
+def test_thinned_lines_keep_their_extremes():
+    y = np.zeros(5000)
+    y[1234], y[4321] = 5.0, -3.0
+    many = {n: (np.arange(5000.0), y) for n in range(7)}
+    drawn = lines_figure(Lines(many, "x", "y")).axes[0].lines[0].get_ydata()
+    assert (len(drawn) <= 400, drawn.max(), drawn.min()) == (True, 5.0, -3.0)
+
+
+def summary(**found):
+    known = {"mean": 90.0, "error": 0.5, "unit": "K", "samples": 41.6, "drifts": False} | found
+    system = {
+        "atoms": 32,
+        "temperature": known,
+        "formula": "Ar32",
+        "structure": "<b>.cif",
+        "asked": {"temperature": 90.0},
+    }
+    return {"rows": 100, "shown": ["temperature"], "systems": [system], "observed": {}}
+
+
+def test_the_table_has_samples_and_flags_what_drifts_and_escapes_names():
+    quiet, moving = averages_table(summary()), averages_table(summary(drifts=True))
+    assert 'title="42 independent samples"' in quiet
+    assert "&lt;b&gt;.cif" in quiet
+    assert "<b>.cif" not in quiet
+    assert 'class="drifts"' not in quiet
+    assert 'class="drifts"' in moving
+    assert "1 of 1 systems have such averages" in moving
+
+
+def test_a_trend_drifts_and_noise_does_not():
+    rng = np.random.default_rng(0)
+    noise = rng.normal(size=(200, 400))
+    assert drifts(noise[0] + np.linspace(0, 3, 400))
+    assert not drifts(np.full(400, 2.5))
+    assert not drifts(2.5 + 1e-12 * np.arange(400))
+    assert np.mean([drifts(one) for one in noise]) < 0.03

@@ -11,7 +11,7 @@ from support import raises
 
 import instar
 from instar.app.config.units import UNITS
-from instar.app.topology import Topology, TopologyError, combined
+from instar.app.topology import Topology, TopologyError, combined_topologies
 
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
 
@@ -242,7 +242,7 @@ def test_lj_charmm_needs_a_truncation_and_mixes_as_charmm_does(tmp_path):
 
 def test_topologies_are_computed_as_one_batch(tmp_path):
     one, other = chain(tmp_path), chain(tmp_path, bond="200 1.4")
-    structures, potential = combined([one, other])
+    structures, potential = combined_topologies([one, other])
     together = instar.single_point(structures, potential)
     for number, topology in enumerate((one, other)):
         alone = instar.single_point(topology.atoms, topology.potential)
@@ -253,7 +253,7 @@ def test_molecules_with_charges_are_computed_as_one_batch(tmp_path):
     text = WATERS.replace("coul/long", "coul/cut")
     one = waters(tmp_path, text)
     other = waters(tmp_path, text.replace("3.1507", "3.0")).renamed("b")
-    together = instar.single_point(*combined([one, other]))
+    together = instar.single_point(*combined_topologies([one, other]))
     for number, topology in enumerate((one, other)):
         pairs = sum(pair_energies(topology.atoms, topology.potential))
         bonded = [e for e in topology.potential if "harmonic" in e["type"]]
@@ -265,7 +265,7 @@ def test_terms_are_tied_to_their_structure_and_parameters_are_shared(tmp_path):
     found = waters(tmp_path).for_structure(3)
     tied = [e["type"] for e in found if e.get("structures") == [3]]
     assert tied == ["harmonic_bond", "harmonic_angle", "exclusions"]
-    structures, potential = combined([waters(tmp_path), waters(tmp_path)])
+    structures, potential = combined_topologies([waters(tmp_path), waters(tmp_path)])
     assert len(structures) == 2
     kinds = [e["type"] for e in potential]
     assert kinds.count("lennard_jones") == kinds.count("coulomb") == 1
@@ -280,8 +280,8 @@ def test_one_label_with_two_meanings_is_refused_until_it_is_renamed(tmp_path):
         f"Topology 1 has {{'epsilon': {0.1521 * KCAL}, 'sigma': 3.2}} for the lennard_jones label "
         f"'1', one before it has {{'epsilon': {0.1521 * KCAL}, 'sigma': 3.1507}}.",
     ):
-        combined([one, other])
-    structures, potential = combined([one, other.renamed("b")])
+        combined_topologies([one, other])
+    structures, potential = combined_topologies([one, other.renamed("b")])
     assert list(potential[0]["parameters"]) == ["1", "2", "b1", "b2"]
     assert structures[1].arrays["labels"].tolist() == ["b1", "b2", "b2"] * 2
     assert other.atoms.arrays["labels"][0] == "1"
@@ -292,7 +292,7 @@ def test_rules_that_differ_are_refused(tmp_path):
         TopologyError,
         "Topology 1 has cutoff 8.0 for lennard_jones, one before it has 9.0.",
     ):
-        combined([waters(tmp_path), waters(tmp_path, cutoff=8.0)])
+        combined_topologies([waters(tmp_path), waters(tmp_path, cutoff=8.0)])
 
 
 def test_what_would_act_in_all_structures_must_be_meant_for_all(tmp_path):
@@ -301,10 +301,10 @@ def test_what_would_act_in_all_structures_must_be_meant_for_all(tmp_path):
         TopologyError,
         "Topology 0 has no cutoff_coulomb, but another one has, and it would act in all.",
     ):
-        combined([waters(tmp_path), waters(tmp_path, cut)])
+        combined_topologies([waters(tmp_path), waters(tmp_path, cut)])
     neutral = waters(tmp_path, WATERS.replace("-0.834", "0").replace("0.417", "0"))
     uncharged = Topology(neutral.atoms, [e for e in neutral.potential if e["type"] != "coulomb"])
-    assert len(combined([waters(tmp_path), uncharged])[0]) == 2
+    assert len(combined_topologies([waters(tmp_path), uncharged])[0]) == 2
 
 
 def test_names_of_pairs_are_renamed_as_well():

@@ -1,5 +1,6 @@
 """How tables look when they are printed."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -38,3 +39,27 @@ def test_a_buffer_shows_its_keys_as_a_table_does():
     buffer = Buffered.pad(rows, num_free=1, view=SYSTEM)
     assert repr(buffer).startswith("Buffered(keys=(0, 1, 2), data=")
     assert repr(buffer).endswith(", cls=ParticleId)")
+
+
+def test_in_a_notebook_a_table_shows_its_first_rows_and_escapes_its_keys():
+    system = Index.integer([0, 0, 1], n=2, label=SystemId)
+    rows = Table(("<b>", "a", "c"), {"system": system, "x": np.arange(3.0)}, str)
+    text = rows._repr_html_()
+    assert "&lt;b&gt;" in text
+    assert "<td>2.</td>" in text
+    assert "the first" not in text
+    many = Table.arange(jnp.zeros((1000, 3)), label=ParticleId)._repr_html_()
+    assert "Table of 1000 rows, by ParticleId; the first 10" in many
+    assert many.count("<tr>") == 11
+
+
+def test_in_a_notebook_an_index_shows_the_keys_that_it_names():
+    text = Index.integer([1, 0, 5], n=2, label=SystemId)._repr_html_()
+    assert text.count("<tr>") == 4
+    assert "<td>2</td><td>OOB</td>" in text
+
+
+def test_a_traced_table_shows_no_values():
+    shown = []
+    jax.jit(lambda table: shown.append(table._repr_html_()))(Table.arange(jnp.zeros(3)))
+    assert "traced" in shown[0]

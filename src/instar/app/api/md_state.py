@@ -12,9 +12,10 @@ import numpy as np
 from ase import Atoms
 
 from instar.app.ase.structures import StructureError, distinct, structures_of
-from instar.app.config.potentials import Recipe, Trust, recipe_of, require
+from instar.app.config.potentials import PotentialLike, Recipe, Trust, recipe_of, require
 from instar.app.evaluation.point import tabled
 from instar.app.evaluation.within_budget import fits_any_structure
+from instar.dynamics.knobs import Numbers
 from instar.dynamics.md import State, draw_velocities, start
 from instar.dynamics.streams import key_of
 from instar.potentials import Potential
@@ -24,44 +25,117 @@ __all__ = ["fixed_atoms", "md_blocks", "md_state", "state_of"]
 
 def md_state(
     structures: Atoms | Sequence[Atoms],
-    potential: Any,
+    potential: PotentialLike,
     *,
-    temperature: Any = None,
+    temperature: Numbers | None = None,
     seed: int = 0,
-    skin: Any = 1.0,
+    skin: Numbers = 1.0,
     precision: str = "float64",
     trusted: bool = False,
     **options: Any,
 ) -> State:
-    """ASE structures, one system each, ready for `instar.dynamics.md`; call under `enable_x64`.
+    """Structures as one state of molecular dynamics, with velocities and forces.
 
-    ``potential`` and ``trusted`` are as for `instar.single_point`. Velocities are drawn at
-    ``temperature`` (K, one for all structures or one each) from the seed; left out, they are those
-    of the structures. Masses are those of the structures, atoms under an ASE constraint `FixAtoms`
-    are fixed (other constraints of ASE are refused). ``options`` go to `instar.dynamics.md.start`.
+    Velocities are drawn from the Maxwell–Boltzmann distribution and scaled to exactly the
+    temperature: 2K = N_f k_B T. Masses are those of the structures; atoms under an ASE constraint
+    `FixAtoms` are fixed. Double precision needs no switch of JAX: the state has it, and `instar.md`
+    keeps it.
+
+    Parameters
+    ----------
+    structures
+        One `ase.Atoms` or several; each becomes a system. Positions are in Å, momenta in ASE's
+        units.
+    potential
+        An object of `instar.potentials`, or the mapping (or list of mappings) that stands in
+        configuration files.
+    temperature
+        In K, one for all structures or one each. None keeps the velocities of the structures.
+    seed
+        Of the velocities that are drawn.
+    skin
+        In Å: neighbors are listed up to so far beyond the cutoff.
+    precision
+        "float64" or "float32".
+    trusted
+        Whether a mapping may start programs and load code, as for `instar.single_point`.
+    **options
+        Go to `instar.md.start`: ``molecules``, ``streams``, ``hold_centre``, ``forces``, …
+
+    Returns
+    -------
+    State
+        What `instar.md.simulate` takes.
+
+    Raises
+    ------
+    StructureError
+        If the structures lack what the potential needs, or have constraints other than `FixAtoms`.
+    ConfigurationError
+        If a mapping is not a potential.
+
+    Examples
+    --------
+    >>> from ase.build import bulk
+    >>> import instar
+    >>> parameters = {"Ar": {"epsilon": "0.0104 eV", "sigma": "3.4 angstrom"}}
+    >>> argon = {"type": "lennard_jones", "cutoff": "7 angstrom", "truncation": "shift"}
+    >>> crystal = bulk("Ar", "fcc", 5.4, cubic=True)
+    >>> state = instar.md_state(crystal, argon | {"parameters": parameters}, temperature=40.0)
+    >>> print(state.particles.data.positions.dtype, state.systems.data.degrees)
+    float64 [9.]
     """
     given = [structures] if isinstance(structures, Atoms) else list(structures)
     recipe = recipe_of(potential, trust=Trust.of(trusted))
-    return state_of(given, recipe, temperature, seed, skin, precision, options)
+    with jax.enable_x64(precision == "float64"):
+        return state_of(given, recipe, temperature, seed, skin, precision, options)
 
 
 def md_blocks(
     structures: Sequence[Atoms],
-    potential: Any,
+    potential: PotentialLike,
     *,
     atoms: int = 4000,
-    temperature: Any = None,
+    temperature: Numbers | None = None,
     seed: int = 0,
-    skin: Any = 1.0,
+    skin: Numbers = 1.0,
     precision: str = "float64",
     trusted: bool = False,
     **options: Any,
 ) -> list[State]:
-    """Many structures as states of a few systems each, for `md.simulate_blocks`.
+    """Many structures as states of a few systems each, for `instar.md.simulate_blocks`.
 
-    As `md_state`, with about as many ``atoms`` in a block; structures stay in their order, and
-    each draws the random numbers of its place. Blocks have the same number of rows, so that they
-    share a compiled program; not where a potential excludes pairs, or bonds differ in number.
+    Structures stay in their order, and each draws the random numbers of its place. Blocks have the
+    same number of rows, so that they share a compiled program; not where a potential excludes
+    pairs, or bonds differ in number.
+
+    Parameters
+    ----------
+    atoms
+        About how many atoms are in a block.
+    structures, potential, temperature, seed, skin, precision, trusted, **options
+        As for `md_state`.
+
+    Returns
+    -------
+    list of State
+        The blocks.
+
+    Raises
+    ------
+    ValueError
+        If the potential is one object that does not say that it is the same for any structures.
+    StructureError, ConfigurationError
+        As for `md_state`.
+
+    Examples
+    --------
+    >>> from ase import Atoms
+    >>> import instar
+    >>> trap = {"type": "harmonic_trap", "stiffness": "0.1 eV/angstrom^2"}
+    >>> blocks = instar.md_blocks([Atoms("Ar")] * 6, trap, atoms=2, temperature=40.0)
+    >>> [len(block.systems) for block in blocks]
+    [2, 2, 2]
     """
     given, recipe = list(structures), recipe_of(potential, trust=Trust.of(trusted))
     if not fits_any_structure(recipe):
@@ -74,19 +148,20 @@ def md_blocks(
     blocks = _cut([len(one) for one in given], atoms)
     rows = max((sum(len(given[n]) for n in block) for block in blocks), default=0)
     hot = None if temperature is None else np.broadcast_to(temperature, len(given))
-    return [
-        state_of(
-            [given[n] for n in block],
-            recipe.among(block),
-            None if hot is None else hot[list(block)],
-            seed,
-            skin,
-            precision,
-            {"streams": np.array(block), **options},
-            rows,
-        )
-        for block in blocks
-    ]
+    with jax.enable_x64(precision == "float64"):
+        return [
+            state_of(
+                [given[n] for n in block],
+                recipe.among(block),
+                None if hot is None else hot[list(block)],
+                seed,
+                skin,
+                precision,
+                {"streams": np.array(block), **options},
+                rows,
+            )
+            for block in blocks
+        ]
 
 
 def _cut(sizes: Sequence[int], atoms: int) -> list[range]:
@@ -112,10 +187,10 @@ def state_of(
 ) -> State:
     """As `md_state`, from a potential that is validated, or made, already; in that many rows.
 
+    Call under ``jax.enable_x64`` for double precision.
+
     A temperature may be None for some of the structures: they keep their velocities.
     """
-    if precision == "float64" and not jax.config.read("jax_enable_x64"):
-        raise ValueError("Double precision must be on: with jax.enable_x64(True): ...")
     point = tabled(given, recipe, precision, rows=rows, potential=potential)
     free = len(point.particles) - sum(map(len, given))
     one_each, which = distinct(given)

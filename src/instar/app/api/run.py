@@ -27,7 +27,7 @@ from instar.dynamics import ExplosionWarning
 from instar.memory import HighWater, Plan, find_budget, show
 from instar.potentials import Potential
 
-__all__ = ["ExplodedError", "StoppedError", "resume", "run"]
+__all__ = ["ExplodedError", "StoppedError", "open_run", "resume", "run"]
 
 
 def run(
@@ -144,6 +144,36 @@ def _discarded_unless_begun(directory: RunDirectory) -> Iterator[list[RunLoop]]:
         if not any(loop.has_begun for loop in loops):
             directory.discard()
         raise
+
+
+def open_run(folder: str | Path) -> Run:
+    """What a run has found so far: one that has ended, was stopped, or goes on elsewhere.
+
+    Parameters
+    ----------
+    folder
+        The folder of the run.
+
+    Returns
+    -------
+    Run
+        Averages, thermo, frames and what was observed; it is read when asked for, and nothing is
+        changed.
+
+    Raises
+    ------
+    RunDirectoryError
+        If there is no run in the folder.
+
+    Examples
+    --------
+    >>> import instar
+    >>> instar.open("no/such/folder")
+    Traceback (most recent call last):
+        ...
+    instar.app.run.directory.RunDirectoryError: There is no run in no/such/folder: it has no ...
+    """
+    return Run(RunDirectory.open(Path(folder)))
 
 
 def _headline(loaded: Loaded, plan: Plan) -> str:

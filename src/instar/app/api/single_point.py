@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,8 @@ from instar.app.ase.structures import StructureError, naming_coincidences
 from instar.app.config.potentials import Trust, recipe_of
 from instar.app.evaluation.point import check_precision, tabled
 from instar.app.evaluation.within_budget import computed_within
+from instar.core.data.vocabulary import SHOWN
+from instar.core.utils.html_text import html_table
 from instar.memory import find_budget
 
 __all__ = ["SinglePoint", "single_point"]
@@ -28,7 +30,23 @@ class SinglePoint:
     forces: list[np.ndarray]
     """One array (atoms, 3) for each structure, eV/Å."""
     stresses: np.ndarray
-    """(structures, 3, 3), eV/Å³, in the sign of ASE; zero where a structure has no volume."""
+    """(structures, 3, 3), eV/Å³, in the sign of ASE; NaN where a structure has no volume."""
+
+    def __repr__(self) -> str:
+        rows = [f"{n}: {e:.6f} eV, forces up to {f:.4g} eV/Å" for n, e, _, f in self._rows()]
+        more = ["…"] if len(self.energies) > len(rows) else []
+        return "\n  ".join([f"SinglePoint of {len(self.energies)} structures", *rows, *more])
+
+    def _repr_html_(self) -> str:
+        heads = ("structure", "energy (eV)", "atoms", "largest force (eV/Å)")
+        rows = [(n, f"{e:.6f}", atoms, f"{f:.4g}") for n, e, atoms, f in self._rows()]
+        return html_table(f"SinglePoint of {len(self.energies)} structures", heads, rows)
+
+    def _rows(self) -> list[tuple[int, float, int, float]]:
+        """The first structures: number, energy (eV), atoms, largest force (eV/Å)."""
+        shown = enumerate(self.energies[:SHOWN].tolist())
+        lengths = [np.linalg.norm(forces, axis=1) for forces in self.forces[:SHOWN]]
+        return [(n, e, len(lengths[n]), float(lengths[n].max(initial=0))) for n, e in shown]
 
 
 def single_point(
@@ -54,10 +72,20 @@ def single_point(
     check_precision(precision)
     if all(isinstance(atoms, Atoms) and len(atoms) == 0 for atoms in structures):
         count = len(structures)
-        return SinglePoint(np.zeros(count), [np.zeros((0, 3))] * count, np.zeros((count, 3, 3)))
+        none = np.zeros((count, 3, 3))
+        return SinglePoint(
+            np.zeros(count), [np.zeros((0, 3))] * count, _with_volume(structures, none)
+        )
     with jax.enable_x64(precision == "float64"), naming_coincidences(structures):
         point = tabled(structures, recipe, precision)
         found = computed_within(structures, recipe, precision, found_budget, point)
     ends = np.cumsum([len(atoms) for atoms in structures])[:-1]
     forces = [f.copy() for f in np.split(np.asarray(found.forces), ends)]
-    return SinglePoint(np.array(found.energies), forces, np.array(found.stresses))
+    stresses = _with_volume(structures, np.array(found.stresses))
+    return SinglePoint(np.array(found.energies), forces, stresses)
+
+
+def _with_volume(structures: Sequence[Atoms], stresses: np.ndarray) -> np.ndarray:
+    """Stresses (structures, 3, 3), NaN where a structure has no cell of three vectors."""
+    stresses[[atoms.cell.rank < 3 for atoms in structures]] = np.nan
+    return stresses

@@ -6,7 +6,7 @@ import dataclasses
 import enum
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,7 +20,20 @@ from instar.potentials.exclusions_entry import exclusions_of
 from instar.potentials.structures import Problem, Structures
 from instar.potentials.terms_entry import PlacedEntry
 
-__all__ = ["POTENTIAL_ENTRIES", "ConfigurationError", "Recipe", "Trust", "recipe_of", "require"]
+__all__ = [
+    "POTENTIAL_ENTRIES",
+    "ConfigurationError",
+    "PotentialLike",
+    "Recipe",
+    "Trust",
+    "recipe_of",
+    "require",
+]
+
+if TYPE_CHECKING:
+    PotentialLike = Potential | Mapping[str, Any] | Sequence[Mapping[str, Any]]
+else:
+    PotentialLike = Any  # what is none is refused in words, by `recipe_of`
 
 
 class Trust(enum.Enum):

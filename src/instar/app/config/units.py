@@ -18,14 +18,10 @@ from collections.abc import Iterator
 from contextvars import ContextVar
 from typing import Any
 
+from instar import units
 from instar.geometry.constants import BOLTZMANN
 
 __all__ = ["UnitError", "UnitSystem", "is_reduced", "quantity"]
-
-_AVOGADRO = 6.02214076e23
-_CHARGE = 1.602176634e-19  # C, so that 1 eV is as many J
-_AMU = 1.66053906660e-27  # kg
-_TIME = 1e-10 * math.sqrt(_AMU / _CHARGE)  # s
 
 Dimension = tuple[int, int, int, int, int, int]
 """Powers of energy, length, time, charge, temperature, angle."""
@@ -40,38 +36,38 @@ _PRESSURE: Dimension = (1, -3, 0, 0, 0, 0)
 _MASS: Dimension = (1, -2, 2, 0, 0, 0)
 
 UNITS: dict[str, tuple[float, Dimension]] = {
-    "eV": (1.0, _ENERGY),
-    "meV": (1e-3, _ENERGY),
-    "J": (1 / _CHARGE, _ENERGY),
-    "kJ/mol": (1e3 / (_AVOGADRO * _CHARGE), _ENERGY),
-    "kcal/mol": (4184 / (_AVOGADRO * _CHARGE), _ENERGY),
-    "hartree": (27.211386245988, _ENERGY),
-    "angstrom": (1.0, _LENGTH),
-    "Å": (1.0, _LENGTH),
-    "A": (1.0, _LENGTH),
-    "nm": (10.0, _LENGTH),
-    "pm": (0.01, _LENGTH),
-    "bohr": (0.529177210903, _LENGTH),
-    "cm": (1e8, _LENGTH),
-    "m": (1e10, _LENGTH),
-    "fs": (1e-15 / _TIME, _DURATION),
-    "ps": (1e-12 / _TIME, _DURATION),
-    "ns": (1e-9 / _TIME, _DURATION),
-    "s": (1 / _TIME, _DURATION),
-    "e": (1.0, _CHARGES),
+    "eV": (units.eV, _ENERGY),
+    "meV": (units.meV, _ENERGY),
+    "J": (units.J, _ENERGY),
+    "kJ/mol": (units.kJ_per_mol, _ENERGY),
+    "kcal/mol": (units.kcal_per_mol, _ENERGY),
+    "hartree": (units.hartree, _ENERGY),
+    "angstrom": (units.angstrom, _LENGTH),
+    "Å": (units.angstrom, _LENGTH),
+    "A": (units.angstrom, _LENGTH),
+    "nm": (units.nm, _LENGTH),
+    "pm": (units.pm, _LENGTH),
+    "bohr": (units.bohr, _LENGTH),
+    "cm": (units.cm, _LENGTH),
+    "m": (units.m, _LENGTH),
+    "fs": (units.fs, _DURATION),
+    "ps": (units.ps, _DURATION),
+    "ns": (units.ns, _DURATION),
+    "s": (units.s, _DURATION),
+    "e": (units.e, _CHARGES),
     "V": (1.0, (1, 0, 0, -1, 0, 0)),
-    "K": (1.0, _TEMPERATURE),
-    "rad": (1.0, _ANGLE),
-    "deg": (math.pi / 180, _ANGLE),
-    "amu": (1.0, _MASS),
-    "g": (1e-3 / _AMU, _MASS),
-    "kg": (1 / _AMU, _MASS),
-    "Pa": (1e-30 / _CHARGE, _PRESSURE),
-    "kPa": (1e-27 / _CHARGE, _PRESSURE),
-    "MPa": (1e-24 / _CHARGE, _PRESSURE),
-    "GPa": (1e-21 / _CHARGE, _PRESSURE),
-    "bar": (1e-25 / _CHARGE, _PRESSURE),
-    "atm": (101325e-30 / _CHARGE, _PRESSURE),
+    "K": (units.K, _TEMPERATURE),
+    "rad": (units.rad, _ANGLE),
+    "deg": (units.deg, _ANGLE),
+    "amu": (units.amu, _MASS),
+    "g": (units.gram, _MASS),
+    "kg": (units.kg, _MASS),
+    "Pa": (units.Pa, _PRESSURE),
+    "kPa": (units.kPa, _PRESSURE),
+    "MPa": (units.MPa, _PRESSURE),
+    "GPa": (units.GPa, _PRESSURE),
+    "bar": (units.bar, _PRESSURE),
+    "atm": (units.atm, _PRESSURE),
 }
 
 _NAMES: dict[Dimension, str] = {

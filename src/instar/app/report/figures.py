@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,52 +18,116 @@ from matplotlib.figure import Figure
 from instar.observables import Curve
 
 __all__ = [
+    "Lines",
     "as_svg",
     "axis_labels",
     "curve_figure",
     "inked",
+    "lines_figure",
     "plain",
     "save_png",
     "structure_figure",
-    "thermo_figure",
 ]
 
 _INK = "#010203"
 """Stands for the colour of the page's text until the picture is put into it."""
 
-_MOST_LINES = 8
+_TOGETHER = 6
+"""Systems that share a pair of axes; more have one pair each."""
+
+_MOST, _COLUMNS = 36, 6
+_POINTS = 400
 
 
-def thermo_figure(
-    x: np.ndarray, x_label: str, values: np.ndarray, label: str, shaded: float
-) -> Figure:
-    """A column (rows, systems) against time or steps, a few systems; shaded up to some x."""
-    figure = Figure(figsize=(4.6, 2.4), layout="constrained")
+@dataclasses.dataclass(frozen=True)
+class Lines:
+    """A line per system, by its number, and what x and y are; shaded up to some x."""
+
+    of_system: Mapping[int, tuple[np.ndarray, np.ndarray]]
+    x_label: str
+    y_label: str
+    title: str = ""
+    shaded: float = 0.0
+
+
+def lines_figure(lines: Lines) -> Figure:
+    """Lines in one pair of axes; in one pair each if there are more than six.
+
+    Of very many systems some are drawn, and the title says how many of how many.
+    """
+    together = len(lines.of_system) <= _TOGETHER
+    return inked(_together(lines) if together else _apart(lines))
+
+
+def _together(lines: Lines) -> Figure:
+    figure = Figure(figsize=(4.6, 2.7), layout="constrained")
     axes = figure.add_subplot()
-    for system in _few(values.shape[1]):
-        axes.plot(x, values[:, system], lw=0.9, label=f"{system}")
-    axes.set_ylabel(label)
-    axes.set_xlabel(x_label)
-    if shaded > 0:
-        axes.axvspan(0, shaded, color="gray", alpha=0.15, lw=0)
+    for system, (x, y) in lines.of_system.items():
+        axes.plot(x, y, lw=0.9, label=f"{system}")
+    axes.set_xlabel(lines.x_label, parse_math=False)
+    axes.set_ylabel(lines.y_label, parse_math=False)
+    axes.set_title(lines.title, fontsize=8, parse_math=False)
+    _finish(axes, lines)
+    if len(lines.of_system) > 1:
+        axes.legend(title="system", frameon=False, fontsize=7, title_fontsize=7, ncols=2)
+    return figure
+
+
+def _apart(lines: Lines) -> Figure:
+    """Small multiples, with a scale each: systems of one batch may be very different."""
+    shown = _few(list(lines.of_system))
+    rows = -(-len(shown) // _COLUMNS)
+    height = 0.8 + 1.2 * rows
+    figure = Figure(figsize=(9.4, height))  # a layout that is searched for takes long for many axes
+    figure.subplots_adjust(0.08, 0.5 / height, 0.99, 1 - 0.45 / height, 0.5, 0.35)
+    every = figure.subplots(rows, _COLUMNS, sharex=True, squeeze=False).ravel()
+    for axes, system in zip(every, shown, strict=False):
+        axes.plot(*_thinned(*lines.of_system[system]), lw=0.7)
+        axes.set_title(f"{system}", fontsize=7, pad=2)
+        _finish(axes, lines)
+    for axes in every[len(shown) :]:
+        axes.axis("off")
+    figure.supxlabel(lines.x_label, fontsize=8, parse_math=False)
+    figure.supylabel(lines.y_label, fontsize=8, parse_math=False)
+    figure.suptitle(_heading(lines, len(shown)), fontsize=8, parse_math=False)
+    return figure
+
+
+def _heading(lines: Lines, shown: int) -> str:
+    every = len(lines.of_system)
+    part = f"{shown} of {every} systems" if shown < every else "one panel per system"
+    return f"{lines.title}: {part}" if lines.title else part
+
+
+def _thinned(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The line with the lowest and the highest of every few points, where there are very many."""
+    known = np.flatnonzero(np.isfinite(y))
+    if len(known) <= _POINTS:
+        return x, y
+    parts = np.array_split(known, _POINTS // 2)
+    kept = np.unique([part[f(y[part])] for part in parts for f in (np.argmin, np.argmax)])
+    return x[kept], y[kept]
+
+
+def _finish(axes: Axes, lines: Lines) -> None:
+    """Shade what is not production, and let that be as high as the axes."""
     plain(axes)
-    return inked(figure)
+    if lines.shaded <= 0:
+        return
+    axes.axvspan(0, lines.shaded, color="gray", alpha=0.15, lw=0)
+    drawn = np.concatenate([line.get_xydata() for line in axes.get_lines()])
+    made = drawn[(drawn[:, 0] > lines.shaded) & np.isfinite(drawn[:, 1]), 1]
+    if len(made) and np.ptp(made) > 0:
+        margin = 0.1 * np.ptp(made)
+        axes.set_ylim(made.min() - margin, made.max() + margin)
 
 
 def curve_figure(curve: Curve, title: str = "") -> Figure:
-    """A curve of a few systems."""
-    figure = Figure(figsize=(4.6, 2.8), layout="constrained")
-    axes = figure.add_subplot()
-    for system in _few(len(curve.y)):
-        axes.plot(curve.x[system], curve.y[system], lw=1.1, label=f"{system}")
-    x_label, y_label = axis_labels(curve)
-    axes.set_xlabel(x_label, parse_math=False)
-    axes.set_ylabel(y_label, parse_math=False)
-    axes.set_title(title, fontsize=8, parse_math=False)
-    plain(axes)
-    if len(curve.y) > 1:
-        axes.legend(title="system", frameon=False, fontsize=7, ncols=2)
-    return inked(figure)
+    """A curve of each system that has one."""
+    known = [n for n, y in enumerate(curve.y) if np.isfinite(y).any()]
+    return lines_figure(
+        Lines({n: (curve.x[n], curve.y[n]) for n in known}, *axis_labels(curve), title)
+    )
 
 
 def axis_labels(curve: Curve) -> tuple[str, str]:
@@ -109,10 +174,10 @@ def save_png(figure: Figure, path: Path) -> None:
     inked(figure)
 
 
-def _few(count: int) -> list[int]:
+def _few(systems: list[int]) -> list[int]:
     """Systems that are drawn: all, or some from the first to the last."""
-    spread = np.linspace(0, count - 1, min(count, _MOST_LINES))
-    return np.unique(spread.round().astype(int)).tolist()
+    spread = np.linspace(0, len(systems) - 1, min(len(systems), _MOST))
+    return [systems[place] for place in np.unique(spread.round().astype(int))]
 
 
 def plain(axes: Axes) -> None:
@@ -125,14 +190,14 @@ def inked(figure: Figure, ink: str = _INK) -> Figure:
     """The picture with all its text and axes in one ink; left out, that of the page."""
     for axes in figure.axes:
         parts: list[Any] = [axes.xaxis.label, axes.yaxis.label, axes.title]
-        for part in (*parts, *axes.get_xticklabels(), *axes.get_yticklabels()):
+        for part in parts:
             part.set_color(ink)
         axes.tick_params(colors=ink)
         for spine in axes.spines.values():
             spine.set_color(ink)
         _ink_legend(axes.get_legend(), ink)
-    for legend in figure.legends:
-        _ink_legend(legend, ink)
+    for text in figure.texts:
+        text.set_color(ink)
     return figure
 
 

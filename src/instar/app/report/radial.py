@@ -1,49 +1,83 @@
-"""g(r) of the frames of a run."""
+"""g(r) of the frames of a run, for every pair of species."""
 
 from __future__ import annotations
 
-from typing import Any
+import collections
+import itertools
+from collections.abc import Sequence
+from typing import NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
-from instar.app.ase.structures import structures_of, tables
 from instar.app.config import Loaded
+from instar.app.results.frames import radial_curve
 from instar.app.results.trajectory import Trajectory
 from instar.app.run.findings import in_units
-from instar.core.lens import identity_lens
-from instar.core.utils.jax import dataclass
-from instar.observables import Curve, observe
+from instar.observables import Curve, Finding
 from instar.observables.radial import RadialObservation
 
-__all__ = ["radial_of"]
+__all__ = ["RadialCurves", "radial_of"]
 
-_FRAMES, _BINS, _REACH = 10, 150, 10.0  # Å
-
-
-@dataclass
-class _Frame:
-    particles: Any
-    systems: Any
+_FRAMES, _BINS, _REACH = 50, 150, 10.0  # Å
+_POSITIONS = 2_000_000
+"""Positions that are looked at in all, so that a report of a large run is not slow."""
+_PAIRS = 6
 
 
-def radial_of(trajectory: Trajectory, loaded: Loaded) -> Curve | None:
-    """g(r) of all atoms, from a few frames spread over the run.
+class RadialCurves(NamedTuple):
+    """g(r) by pair of species, NaN where a system has none; and what to know about them."""
 
-    Nothing without frames, or for systems that do not repeat along all axes: they have no density.
+    curves: dict[str, Curve]
+    note: str
+
+
+def radial_of(trajectory: Trajectory, loaded: Loaded) -> RadialCurves:
+    """g(r) of each pair of species in each system, from frames of the production.
+
+    Systems that do not repeat along all axes have no density, and no g(r): they are left out.
     """
-    count = min(map(trajectory.count, range(trajectory.systems)), default=0)
-    if not (count and all(atoms.pbc.all() for atoms in loaded.structures)):
-        return None
-    chosen = np.unique(np.linspace(0, count - 1, _FRAMES).round().astype(int))
-    entry = RadialObservation(reach=_REACH, bins=_BINS)
-    with jax.enable_x64(True):
-        frames = []
-        for number in chosen:
-            systems = trajectory.structures(int(number))
-            frames.append(_Frame(*tables(structures_of(systems), np.float64)))
-        stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *frames)
-        observer = entry.made(frames[0], identity_lens())
-        found = entry.found(observe(observer, stacked), None)
-        return in_units(found, loaded.units).curves["g"]
+    systems = [n for n in trajectory.recorded if trajectory.periodic(n).all()]
+    frames = _frames(trajectory, loaded, systems)
+    if not frames:
+        return RadialCurves({}, _left_out(trajectory, systems))
+    pairs, more = _pairs(trajectory, systems)
+    curves = {}
+    for pair in pairs:
+        entry = RadialObservation(pair=pair, reach=_REACH, bins=_BINS)
+        curve = radial_curve(trajectory, entry, frames, systems)
+        curves["-".join(pair)] = in_units(Finding({"g": curve}), loaded.units).curves["g"]
+    notes = [f"From {len(frames)} frames.", more, _left_out(trajectory, systems)]
+    return RadialCurves(curves, " ".join(filter(None, notes)))
+
+
+def _frames(trajectory: Trajectory, loaded: Loaded, systems: Sequence[int]) -> list[int]:
+    """Frames of the production that all of these systems have, spread over the run."""
+    count = min(map(trajectory.count, systems), default=0)
+    made = np.flatnonzero(trajectory.steps[:count] > loaded.config.run.equilibration)
+    atoms = sum(len(trajectory.numbers(n)) for n in systems)
+    most = int(np.clip(_POSITIONS // max(atoms, 1), 1, _FRAMES))
+    places = np.linspace(0, len(made) - 1, min(len(made), most)).round().astype(int)
+    return made[np.unique(places)].tolist()
+
+
+def _pairs(trajectory: Trajectory, systems: Sequence[int]) -> tuple[list[tuple[str, str]], str]:
+    """Pairs of species, the most frequent first; and a word about those that are left out."""
+    counted = collections.Counter[str]()
+    for system in systems:
+        counted.update(trajectory.symbols(system))
+    every = list(itertools.combinations_with_replacement([s for s, _ in counted.most_common()], 2))
+    every.sort(key=lambda pair: -counted[pair[0]] * counted[pair[1]])
+    more = f"{_PAIRS} of {len(every)} pairs of species are shown; observe: others."
+    return every[:_PAIRS], more if len(every) > _PAIRS else ""
+
+
+def _left_out(trajectory: Trajectory, systems: Sequence[int]) -> str:
+    gone = [n for n in trajectory.recorded if n not in systems]
+    if not gone:
+        return ""
+    named = ", ".join(map(str, gone[:10])) + (", …" if len(gone) > 10 else "")
+    one = len(gone) == 1
+    return (
+        f"Without system{'' if one else 's'} {named}, which {'does' if one else 'do'} not repeat "
+        "along all axes: no density, no g(r)."
+    )

@@ -1,4 +1,4 @@
-"""One self-contained page: averages, thermo, g(r), structures, timing; and its parts as files."""
+"""The report: averages, thermo, g(r), structures, timing; one page, and its parts as files."""
 
 from __future__ import annotations
 
@@ -7,22 +7,24 @@ import html
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
 
 from instar.app.config import Loaded
 from instar.app.report.figures import (
-    as_svg,
+    Lines,
     axis_labels,
     curve_figure,
+    lines_figure,
     save_png,
     structure_figure,
-    thermo_figure,
 )
+from instar.app.report.page import Section, page_of
 from instar.app.report.radial import radial_of
-from instar.app.results.summary import summarised, with_error
+from instar.app.report.tables import averages_table, write_averages
+from instar.app.results.summary import summarised
 from instar.app.results.trajectory import Trajectory
 from instar.app.run.directory import RunDirectory, RunDirectoryError
 from instar.app.run.findings import read_findings
@@ -37,16 +39,8 @@ __all__ = ["Section", "write_report"]
 _MOST_PICTURES = 3
 
 
-class Section(NamedTuple):
-    """A part of the page that somebody else made: a heading, some HTML, and pictures by name."""
-
-    heading: str
-    html: str
-    figures: Mapping[str, Figure]
-
-
 def write_report(directory: RunDirectory, loaded: Loaded, sections: Sequence[Section] = ()) -> Path:
-    """Write the report of a run, as far as it has come; gives the path of the page.
+    """Write the report of a run, as far as it has come; returns the path of the page.
 
     ``sections`` stand before all others.
     """
@@ -64,17 +58,21 @@ def write_report(directory: RunDirectory, loaded: Loaded, sections: Sequence[Sec
         )
     folder = directory.path / "report"
     folder.mkdir(exist_ok=True)
-    _write_csv(folder / "summary.csv", summary, trajectory.units)
+    write_averages(folder / "summary.csv", summary, trajectory.units)
     findings = read_findings(directory.observed, trajectory.systems)
     _write_curves(folder, findings)
-    figures = _figures(trajectory, loaded, findings)
-    for of_heading in figures.values():
-        for name, figure in of_heading.items():
-            save_png(figure, folder / f"{name}.png")
-    for section in sections:
+    drawn = [
+        *_explosions(summary),
+        *sections,
+        Section("Averages", averages_table(summary), {}),
+        *_drawn(trajectory, loaded, findings),
+        Section("The run", _about_run(directory), {}),
+    ]
+    for section in drawn:
         for name, figure in section.figures.items():
             save_png(figure, folder / f"{name}.png")
-    page = _page(directory, loaded, summary, figures, sections)
+    title = loaded.config.title or directory.path.name
+    page = page_of(title, _headline(loaded, directory.read_json("provenance.json") or {}), drawn)
     write_atomically(directory.report, page.encode())
     return directory.report
 
@@ -90,17 +88,29 @@ def _check_fits(directory: RunDirectory, trajectory: Trajectory, loaded: Loaded)
         )
 
 
-def _figures(
+def _explosions(summary: Mapping[str, Any]) -> list[Section]:
+    """Systems that were frozen, first of all."""
+    exploded = summary.get("exploded", ())
+    lines = [
+        f"<p><strong>System {one['system']} exploded at step {one['step']}</strong> and was "
+        "frozen; its averages are those before.</p>"
+        for one in exploded
+    ]
+    return [Section("Explosions", "\n".join(lines), {})] if lines else []
+
+
+def _drawn(
     trajectory: Trajectory, loaded: Loaded, findings: Mapping[str, Finding]
-) -> dict[str, dict[str, Figure]]:
-    """Pictures by the heading that they stand under, and by name."""
+) -> list[Section]:
+    """Sections with pictures, as far as there is something to see."""
     looked = any(isinstance(one, RadialObservation) for one in loaded.observations)
-    return {
-        "In time": _in_time(trajectory, loaded),
-        "Observed": _observed(findings),
-        "Radial distribution": {} if looked else _radial(trajectory, loaded),
-        "Structures": _structures(trajectory, loaded),
-    }
+    parts = [
+        Section("In time", "", _in_time(trajectory, loaded)),
+        Section("Observed", "", _observed(findings)),
+        Section("Radial distribution", "", {}) if looked else _radial(trajectory, loaded),
+        Section("Structures", "", _structures(trajectory, loaded)),
+    ]
+    return [part for part in parts if part.figures or part.html]
 
 
 def _in_time(trajectory: Trajectory, loaded: Loaded) -> dict[str, Figure]:
@@ -108,7 +118,7 @@ def _in_time(trajectory: Trajectory, loaded: Loaded) -> dict[str, Figure]:
     if not len(thermo["step"]):
         return {}
     timed = "time" in thermo
-    x = (thermo["time"] / 1000, "time (ps)") if timed else (thermo["step"], "steps")
+    x, x_label = (thermo["time"] / 1000, "time (ps)") if timed else (thermo["step"], "steps")
     before = loaded.config.run.equilibration
     shaded = method.time(before) / 1000 if timed else before
     found = {}
@@ -117,8 +127,10 @@ def _in_time(trajectory: Trajectory, loaded: Loaded) -> dict[str, Figure]:
         values, label = thermo[name], f"{name} ({unit})"
         if column.shown == "change":
             values, label = values - values[:1], f"{name}, change ({unit})"
-        if column.shown != "no" and np.isfinite(values).any():
-            found[name] = thermo_figure(*x, values, label, shaded)
+        known = np.flatnonzero(np.isfinite(values).any(axis=0)).tolist()
+        if column.shown != "no" and known:
+            lines = {system: (x, values[:, system]) for system in known}
+            found[name] = lines_figure(Lines(lines, x_label, label, shaded=shaded))
     return found
 
 
@@ -148,9 +160,15 @@ def _write_curves(folder: Path, findings: Mapping[str, Finding]) -> None:
                     writer.writerows((system, x, y) for x, y in zip(*points, strict=True))
 
 
-def _radial(trajectory: Trajectory, loaded: Loaded) -> dict[str, Figure]:
-    curve = radial_of(trajectory, loaded)
-    return {} if curve is None else {"radial": curve_figure(curve)}
+def _radial(trajectory: Trajectory, loaded: Loaded) -> Section:
+    curves, note = radial_of(trajectory, loaded)
+    figures = {
+        f"radial-{name}": curve_figure(curve, name)
+        for name, curve in curves.items()
+        if np.isfinite(curve.y).any()
+    }
+    text = f'<p class="quiet">{html.escape(note)}</p>' if note else ""
+    return Section("Radial distribution", text, figures)
 
 
 def _structures(trajectory: Trajectory, loaded: Loaded) -> dict[str, Figure]:
@@ -164,117 +182,25 @@ def _structures(trajectory: Trajectory, loaded: Loaded) -> dict[str, Figure]:
     return found
 
 
-def _write_csv(path: Path, summary: dict[str, Any], units: dict[str, str]) -> None:
-    with open(path, "w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        systems = summary.get("systems", [])
-        columns = {
-            name: (unit, [system[name] for system in systems]) for name, unit in units.items()
-        }
-        for name, found in summary.get("observed", {}).items():
-            columns[name] = (found[0]["unit"], found)
-        parts = ("mean", "error")
-        heads = [f"{name} {part} ({u})" for name, (u, _) in columns.items() for part in parts]
-        writer.writerow(["system", "name", "atoms", *heads])
-        for number, system in enumerate(systems):
-            values = [found[number][part] for _, found in columns.values() for part in parts]
-            writer.writerow([number, system["name"], system["atoms"], *values])
-
-
-# The page --------------------------------------------------------------------------------------
-
-_STYLE = """
-:root { color-scheme: light dark; --line: #8884; --soft: #8881; }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }
-h1 { margin-bottom: 0; } h2 { margin-top: 2.5rem; }
-.grid { display: flex; flex-wrap: wrap; gap: 1rem; }
-figure { margin: 0; flex: 0 1 30rem; min-width: 0; } figure svg { width: 100%; height: auto; }
-.wide { overflow-x: auto; } table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-td, th { padding: .25rem .75rem; text-align: right; border-bottom: 1px solid var(--line); }
-td { white-space: nowrap; }
-th { font-weight: 600; } tbody tr:hover { background: var(--soft); }
-pre { background: var(--soft); padding: 1rem; overflow-x: auto; font-size: .85rem; }
-.quiet { opacity: .7; }
-"""
-
-
-def _page(
-    directory: RunDirectory,
-    loaded: Loaded,
-    summary: dict[str, Any],
-    figures: dict[str, dict[str, Figure]],
-    sections: Sequence[Section],
-) -> str:
-    title = html.escape(loaded.config.title or directory.path.name)
-    about = directory.read_json("provenance.json") or {}
-    parts = [
-        f"<h1>{title}</h1>",
-        f'<p class="quiet">{_headline(loaded, about)}</p>',
-        *(
-            f"<p><strong>System {one['system']} exploded at step {one['step']}</strong> and was "
-            "frozen; its averages are those before.</p>"
-            for one in summary.get("exploded", ())
-        ),
-    ]
-    for section in sections:
-        parts += [f"<h2>{section.heading}</h2>", _pictures(section.figures), section.html]
-    parts += ["<h2>Averages</h2>", _table(summary)]
-    for heading, of_heading in figures.items():
-        if of_heading:
-            parts += [f"<h2>{heading}</h2>", _pictures(of_heading)]
-    parts += [
-        "<h2>The run</h2>",
-        _timing(directory.read_json("timing.json") or [], directory.read_json("plan.json")),
-        f"<details><summary>Configuration</summary><pre>{_text(directory.config)}</pre></details>",
-        f"<details><summary>Log</summary><pre>{_text(directory.log)}</pre></details>",
-    ]
-    body = "\n".join(parts)
-    return (
-        "<!doctype html>\n"
-        f'<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<style>{_STYLE}</style></head>\n<body>\n{body}\n</body></html>\n"
-    )
-
-
-def _pictures(figures: Mapping[str, Figure]) -> str:
-    shown = "".join(f"<figure>{as_svg(one)}</figure>" for one in figures.values())
-    return f'<div class="grid">{shown}</div>'
-
-
 def _headline(loaded: Loaded, about: dict[str, Any]) -> str:
     atoms = int(loaded.counts.sum())
     versions = about.get("versions", {})
-    return html.escape(
+    return (
         f"{len(loaded.structures)} systems, {atoms} atoms; {loaded.config.method.label}, "
         f"{loaded.config.run.steps} steps; {loaded.config.precision}, seed {loaded.config.seed}; "
         f"instar {versions.get('instar', '')}, jax {versions.get('jax', '')}"
     )
 
 
-def _table(summary: dict[str, Any]) -> str:
-    if not (summary.get("rows") or summary.get("observed")):
-        return "<p>There are no averages yet.</p>"
-    systems, shown = summary["systems"], summary.get("shown", ())
-    columns = {name: [system[name] for system in systems] for name in shown}
-    columns |= summary.get("observed", {})
-    heads = "".join(_head(name, column[0]["unit"]) for name, column in columns.items())
-    rows = [
-        f"<tr><td>{number}</td><td>{html.escape(system['name'])}</td><td>{system['atoms']}</td>"
-        + "".join(f"<td>{with_error(column[number])}</td>" for column in columns.values())
-        + "</tr>"
-        for number, system in enumerate(systems)
+def _about_run(directory: RunDirectory) -> str:
+    """Timing, memory, and the texts that belong to the run."""
+    timing = directory.read_json("timing.json") or []
+    parts = [
+        _timing(timing, directory.read_json("plan.json")),
+        f"<details><summary>Configuration</summary><pre>{_text(directory.config)}</pre></details>",
+        f"<details><summary>Log</summary><pre>{_text(directory.log)}</pre></details>",
     ]
-    head = f"<thead><tr><th>system</th><th>name</th><th>atoms</th>{heads}</tr></thead>"
-    return (
-        f'<div class="wide"><table>{head}<tbody>{"".join(rows)}</tbody></table></div>'
-        f'<p class="quiet">Mean ± standard error, by blocking of {summary["rows"]} rows of thermo; '
-        "what was observed, over all looks.</p>"
-    )
-
-
-def _head(name: str, unit: str) -> str:
-    return f"<th>{html.escape(name)}{f'<br>({html.escape(unit)})' if unit else ''}</th>"
+    return "\n".join(parts)
 
 
 def _timing(sessions: list[dict[str, Any]], plan: dict[str, Any] | None) -> str:

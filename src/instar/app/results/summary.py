@@ -14,15 +14,17 @@ from instar.app.run.kinds import kind_of
 from instar.observables import block_average
 from instar.observables.blocks import FEWEST
 
-__all__ = ["summarised", "with_error"]
+__all__ = ["drifts", "summarised", "with_error"]
 
 
 def summarised(directory: RunDirectory, loaded: Loaded) -> dict[str, Any]:
     """Averages over the production: mean ± standard error by blocking, for each system.
 
-    A system that was frozen has those of the rows before. What too few rows can't tell is None.
-    ``shown`` names the columns that people look at first; ``observed`` are values that observers
-    have found; ``exploded`` are systems that were frozen, and the step of each.
+    With them stand the number of independent values that the rows are worth (``samples``), whether
+    the mean still changes (``drifts``), what the system is, and what was ``asked`` for. A system
+    that was frozen has averages of the rows before. What too few rows can't tell is None. ``shown``
+    names the columns that people look at first; ``observed`` are values that observers have found;
+    ``exploded`` are systems that were frozen, and the step of each.
     """
     trajectory = Trajectory(directory.trajectory)
     thermo, units = trajectory.thermo, trajectory.units
@@ -32,6 +34,8 @@ def summarised(directory: RunDirectory, loaded: Loaded) -> dict[str, Any]:
             "name": name,
             "atoms": int(loaded.counts[n]),
             **{name: _average(thermo[name][after, n], unit) for name, unit in units.items()},
+            "formula": loaded.structures[n].get_chemical_formula(),
+            "asked": _asked(loaded, n),
         }
         for n, name in enumerate(loaded.names)
     ]
@@ -64,11 +68,52 @@ def _known(number: Any) -> float | None:
     return float(number) if np.isfinite(number) else None
 
 
+_ASKED = {"temperature": "K", "pressure": "bar"}
+"""What may be asked of a system, and its unit."""
+
+
+def _asked(loaded: Loaded, system: int) -> dict[str, dict[str, Any]]:
+    """What a system was to have at the beginning of the production, as far as it is known."""
+    units, wanted = loaded.units, loaded.systems[system]
+    values = {name: getattr(wanted, name) for name in _ASKED}
+    return {
+        name: {"value": value / units.size(_ASKED[name]), "unit": units.label(_ASKED[name])}
+        for name, value in values.items()
+        if value is not None
+    }
+
+
 def _average(rows: np.ndarray, unit: str) -> dict[str, Any]:
     known = rows[np.isfinite(rows)]
     mean = float(known.mean()) if len(known) else None
-    error = float(block_average(known).error) if len(known) >= FEWEST else None
-    return {"mean": mean, "error": error, "unit": unit}
+    found = {"mean": mean, "error": None, "unit": unit, "samples": None, "drifts": False}
+    if len(known) < FEWEST:
+        return found
+    average = block_average(known)
+    error, variance = float(average.error), float(average.variance)
+    samples = min(variance / error**2, len(known)) if error > 0 else None
+    return found | {"error": error, "samples": samples, "drifts": drifts(known)}
+
+
+def drifts(rows: np.ndarray) -> bool:
+    """Whether the two halves of a series differ by more than three standard errors.
+
+    Each half has an error of its own by blocking: that of the whole grows with a drift.
+    """
+    halves = [block_average(half) for half in np.array_split(rows, 2) if len(half) >= FEWEST]
+    if len(halves) < 2:
+        return False
+    apart = abs(halves[0].mean - halves[1].mean)
+    spread = float(np.max(np.abs(rows)))
+    error = np.hypot(halves[0].error, halves[1].error)
+    return bool(apart > _SIGNIFICANT * error and apart > _ROUNDING * spread)
+
+
+_SIGNIFICANT = 3.0
+"""Standard errors beyond which halves of a series differ."""
+
+_ROUNDING = 1e-9
+"""Differences that are rounding, as parts of the largest value."""
 
 
 def with_error(found: dict[str, Any]) -> str:

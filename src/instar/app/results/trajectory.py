@@ -7,15 +7,21 @@ from pathlib import Path
 
 import numpy as np
 from ase import Atoms, units
+from ase.data import chemical_symbols
 
 from instar.app.config.names import unique_names
 from instar.app.results.consistency import inconsistency
+from instar.core.utils.html_text import html_table
 from instar.storage import StorageError, open_recording
 
 __all__ = ["Trajectory"]
 
 _MOST_HELD = 2**28
 """Bytes of a column that is kept once it was read: systems share chunks on disk."""
+
+
+_SHOWN = 3
+"""Systems that are told of when a trajectory is printed."""
 
 
 class Trajectory:
@@ -45,6 +51,21 @@ class Trajectory:
             self.times = file["frames/time"][:] if "time" in file["frames"] else None
             self._counts = np.isfinite(file["frames/cell"][:, :, 0, 0]).sum(axis=0)
 
+    def __repr__(self) -> str:
+        lines = [f"system {n}: {self._about(n)}" for n in range(min(self.systems, _SHOWN))]
+        more = [f"… {self.systems} systems"] if self.systems > _SHOWN else []
+        head = f"Trajectory('{self.path}'): {len(self)} frames of {self.systems} systems"
+        return "\n  ".join([head, *lines, *more])
+
+    def _repr_html_(self) -> str:
+        shown = range(min(self.systems, _SHOWN))
+        caption = f"Trajectory of {len(self)} frames, {self.systems} systems"
+        return html_table(caption, ("system", "what"), [(n, self._about(n)) for n in shown])
+
+    def _about(self, system: int) -> str:
+        formula = Atoms(self.numbers(system)).get_chemical_formula()
+        return f"{formula}, {self.count(system)} frames"
+
     def __len__(self) -> int:
         """The number of frames."""
         return len(self.steps)
@@ -66,6 +87,10 @@ class Trajectory:
     def numbers(self, system: int) -> np.ndarray:
         """(atoms,) atomic numbers."""
         return self._numbers[self.rows(system)]
+
+    def symbols(self, system: int) -> list[str]:
+        """Chemical symbols of the atoms."""
+        return [chemical_symbols[number] for number in self.numbers(system)]
 
     def periodic(self, system: int) -> np.ndarray:
         """(3,) whether the system repeats along each vector of its cell."""

@@ -9,12 +9,12 @@ from ase import Atoms
 
 from instar.app.topology.base import Topology, TopologyError
 
-__all__ = ["combined"]
+__all__ = ["combined_topologies"]
 
 _RENAME = "Rename the labels of one of them: topology.renamed('other '), and combine again."
 
 
-def combined(topologies: Sequence[Topology]) -> tuple[list[Atoms], list[dict[str, Any]]]:
+def combined_topologies(topologies: Sequence[Topology]) -> tuple[list[Atoms], list[dict[str, Any]]]:
     """Structures and one potential for all of them, to compute topologies as one batch.
 
     Terms are tied to their structure. What holds for all structures must be the same in all

@@ -25,6 +25,7 @@ from instar.core.data.entries import (
     relocate,
     unique_integers,
 )
+from instar.core.data.notebook import index_html
 from instar.core.data.search import Selection
 from instar.core.data.sums import sum_by_key
 from instar.core.data.vocabulary import (
@@ -429,6 +430,9 @@ class Index[K]:
             f"Index({self._show_entries()}, cls={self.cls.__name__}, keys={self.vocabulary!r}, "
             f"shape={getattr(self.indices, 'shape', None)}, max_count={self.max_count})"
         )
+
+    def _repr_html_(self) -> str:
+        return index_html(self)
 
     def _show_entries(self) -> str:
         if is_traced(self.indices) or not isinstance(self.indices, jax.Array | np.ndarray):

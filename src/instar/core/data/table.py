@@ -17,6 +17,7 @@ import numpy as np
 from jax import Array
 
 from instar.core.data.index import Index, trusted_index
+from instar.core.data.notebook import table_html
 from instar.core.data.rows import broadcast_rows, check_new_rows, check_rows, is_index, row_count
 from instar.core.data.vocabulary import (
     SHOWN,
@@ -149,6 +150,9 @@ class Table[K, D]:
         name = type(self).__name__
         keys = self.keys if self.size <= SHOWN else self.vocabulary
         return f"{name}(keys={keys!r}, data={self.data!r}, cls={self.cls.__name__})"
+
+    def _repr_html_(self) -> str:
+        return table_html(self)
 
     # Writing ------------------------------------------------------------------------------
 

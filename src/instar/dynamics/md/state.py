@@ -6,12 +6,14 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+import numpy as np
 from jax import Array
 
 from instar.core.data import Index, Table
 from instar.core.lens import lens
 from instar.core.typing import GroupId, Label, ParticleId, SystemId
-from instar.core.utils.jax import dataclass
+from instar.core.utils.html_text import html_table
+from instar.core.utils.jax import dataclass, is_traced
 from instar.dynamics.state import DynamicState
 from instar.geometry import AllParticles, Cell
 from instar.neighbors import NeighborList
@@ -80,6 +82,28 @@ class State(DynamicState):
     neighbors: NeighborList | None
     step: Array
     observed: Any = None
+
+    def __repr__(self) -> str:
+        lines = (f"{name}: {text}" for name, text in self._shown())
+        return "\n  ".join(["State of molecular dynamics", *lines])
+
+    def _repr_html_(self) -> str:
+        return html_table("State of molecular dynamics", ("", ""), self._shown())
+
+    def _shown(self) -> list[tuple[str, Any]]:
+        """What a reader wants to know first."""
+        known = not is_traced((self.step, self.systems.data.frozen))
+        frozen = np.flatnonzero(self.systems.data.frozen).tolist() if known else []
+        listed = "none" if self.neighbors is None else f"room for {self.neighbors.sizes.neighbors}"
+        found = [
+            ("systems", len(self.systems)),
+            ("particles", f"{len(self.particles)}, {self.dtype}"),
+            ("step", int(self.step) if known else "traced"),
+            ("potential", type(self.potential).__name__),
+            ("neighbors", listed),
+            ("observed", ", ".join(getattr(self.observed, "observers", {})) or "nothing"),
+        ]
+        return [*found, ("frozen", frozen)] if frozen else found
 
     @property
     def everyone(self) -> AllParticles:

@@ -6,7 +6,9 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from instar.core.utils.jax import dataclass
+from instar.core.result import as_result_function
+from instar.core.utils.jax import dataclass, is_traced
+from instar.core.utils.precision import in_precision
 from instar.dynamics.md.state import State
 from instar.observables.kinetic import kinetic_energy, temperature
 from instar.observables.pressure import molecular_pressure_tensor, pressure_tensor
@@ -36,27 +38,62 @@ class Thermo:
     volume: Array
 
     @property
+    @in_precision
     def total(self) -> Array:
         """K + U (systems,), eV."""
         return self.kinetic + self.potential
 
     @property
+    @in_precision
     def pressure(self) -> Array:
         """−tr σ/3 of atoms (systems,), eV/Å³."""
         return -jnp.trace(self.stress, axis1=-2, axis2=-1) / 3
 
     @property
+    @in_precision
     def molecular_pressure(self) -> Array:
         """−tr σ/3 of molecules as wholes (systems,), eV/Å³."""
         return -jnp.trace(self.molecular_stress, axis1=-2, axis2=-1) / 3
 
 
+@in_precision
 def thermo(state: State) -> Thermo:
-    """Energies, temperature and stress as they are now; one evaluation of the potential.
+    """Energies, temperature and stress of all systems as they are now.
 
-    What is conserved is that of the method that made the last step, or prepared the state. Works
-    inside compiled code. Checks are runtime checks: wrap the caller.
+        T = 2K/(N_f k_B)        σ = −(Σ m v⊗v + W)/V        p = −tr σ/3
+
+    It takes one evaluation of the potential. What is conserved is that of the method that made the
+    last step, or prepared the state.
+
+    Parameters
+    ----------
+    state
+        As `instar.md_state` makes it. It may be traced: inside compiled code checks are runtime
+        checks, and the caller has to be wrapped (`as_result_function`).
+
+    Returns
+    -------
+    Thermo
+        Energies in eV, temperatures in K, stresses in eV/Å³ with the sign of ASE, volumes in Å³;
+        NaN where a system is frozen.
+
+    Examples
+    --------
+    >>> from ase import Atoms
+    >>> import instar
+    >>> trap = {"type": "harmonic_trap", "stiffness": "0.1 eV/angstrom^2"}
+    >>> state = instar.md_state([Atoms("Ar3", [[0, 0, 0]] * 3)] * 2, trap, temperature=[30.0, 60.0])
+    >>> print(instar.md.thermo(state).temperature)
+    [30. 60.]
     """
+    if is_traced(state):
+        return _measured(state)
+    found = _COMPILED(state)
+    found.raise_assertion()
+    return found.value
+
+
+def _measured(state: State) -> Thermo:
     systems = state.systems.data
     found = evaluate(
         state.potential,
@@ -81,6 +118,9 @@ def thermo(state: State) -> Thermo:
         volume=systems.cell.volume,
     )
     return jax.tree.map(lambda x: _unless(systems.frozen, x), measured)
+
+
+_COMPILED = jax.jit(as_result_function(_measured))
 
 
 def _of_constraints(state: State) -> Array:

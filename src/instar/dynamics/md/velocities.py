@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from instar.core.utils.precision import in_precision
 from instar.dynamics.knobs import knob
 from instar.dynamics.md.centre import without_net_velocity
 from instar.dynamics.md.langevin import thermal_velocities
@@ -32,6 +33,7 @@ def _drawn(key: Array, state: State, temperature: Array) -> State:
     return state.with_particles(velocities=own[:, None] * new.particles.data.velocities)
 
 
+@in_precision
 def draw_velocities(key: Array, state: State, temperature: Any) -> State:
     """Velocities from the Maxwell–Boltzmann distribution, at exactly that temperature (K).
 

@@ -1,0 +1,128 @@
+"""The table of averages: what each system is, what was asked for, and what was found."""
+
+from __future__ import annotations
+
+import csv
+import html
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from instar.app.results.summary import with_error
+
+__all__ = ["averages_table", "write_averages"]
+
+
+def averages_table(summary: Mapping[str, Any]) -> str:
+    """Averages as HTML, one row per system; a browser sorts it by the column that is clicked."""
+    if not (summary.get("rows") or summary.get("observed")):
+        return "<p>There are no averages yet.</p>"
+    columns, asked = _columns(summary), _asked(summary)
+    heads = "".join(f'<th scope="col">{html.escape(text)}</th>' for text in _heads(columns, asked))
+    rows = "".join(
+        f"<tr>{_row(number, system, columns, asked)}{_fewest(system, summary)}</tr>"
+        for number, system in enumerate(summary["systems"])
+    )
+    return (
+        f'<div class="wide"><table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>'
+        f'</div><p class="quiet">{_legend(summary)}</p>'
+    )
+
+
+def _columns(summary: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
+    """What was found, by name: one entry per system."""
+    systems = summary["systems"]
+    columns = {name: [system[name] for system in systems] for name in summary.get("shown", ())}
+    return columns | summary.get("observed", {})
+
+
+def _asked(summary: Mapping[str, Any]) -> dict[str, str]:
+    """What was asked of any of the systems, and in which unit."""
+    found = (item for one in summary["systems"] for item in one.get("asked", {}).items())
+    return {name: asked["unit"] for name, asked in found}
+
+
+def _heads(columns: Mapping[str, list[dict[str, Any]]], asked: Mapping[str, str]) -> list[str]:
+    wanted = [f"{name} asked ({unit})" for name, unit in asked.items()]
+    found = [_titled(name, column[0]["unit"]) for name, column in columns.items()]
+    return ["system", "name", "formula", "atoms", *wanted, *found, "samples"]
+
+
+def _row(
+    number: int,
+    system: Mapping[str, Any],
+    columns: Mapping[str, list[dict[str, Any]]],
+    asked: Mapping[str, str],
+) -> str:
+    found = (_found(column[number]) for column in columns.values())
+    return "".join([*_about(number, system, asked), *found])
+
+
+def _legend(summary: Mapping[str, Any]) -> str:
+    moving = sum(_is_moving(system) for system in summary["systems"])
+    said = f" {moving} of {len(summary['systems'])} systems have such averages." if moving else ""
+    return (
+        f"Mean ± standard error, by blocking of {summary['rows']} rows of thermo; what was "
+        "observed, over all looks. Samples: independent values that the rows are worth, the fewest "
+        "of the averages of a system. Drifts: the halves of the production differ by more than "
+        f"three standard errors, so it was not in equilibrium yet.{said}"
+    )
+
+
+def _about(number: int, system: Mapping[str, Any], asked: Mapping[str, str]) -> Iterator[str]:
+    """What a system is: its number, name, formula, size, and what was asked for."""
+    yield _cell(number)
+    yield _cell(system.get("name", "–"))
+    yield _cell(system.get("formula", "–"))
+    yield _cell(system["atoms"])
+    for name in asked:
+        wanted = system.get("asked", {}).get(name)
+        yield _cell("–" if wanted is None else f"{wanted['value']:.6g}")
+
+
+def _found(found: dict[str, Any]) -> str:
+    samples = found.get("samples")
+    title = "" if samples is None else f' title="{samples:.0f} independent samples"'
+    value = "" if found["mean"] is None else f' data-value="{found["mean"]!r}"'
+    mark = ' <b class="drifts">drifts</b>' if found.get("drifts") else ""
+    return f"<td{title}{value}>{html.escape(with_error(found))}{mark}</td>"
+
+
+def _fewest(system: Mapping[str, Any], summary: Mapping[str, Any]) -> str:
+    found = [system[name].get("samples") for name in summary.get("shown", ())]
+    known = [samples for samples in found if samples is not None]
+    return _cell(f"{min(known):.0f}" if known else "–")
+
+
+def _is_moving(system: Mapping[str, Any]) -> bool:
+    return any(isinstance(found, dict) and found.get("drifts") for found in system.values())
+
+
+def _cell(content: Any) -> str:
+    return f"<td>{html.escape(str(content))}</td>"
+
+
+def _titled(name: str, unit: str) -> str:
+    return f"{name} ({unit})" if unit else name
+
+
+def write_averages(path: Path, summary: Mapping[str, Any], units: Mapping[str, str]) -> None:
+    """All averages as a file for spreadsheets, one row per system."""
+    systems = summary.get("systems", [])
+    columns = {name: (unit, [system[name] for system in systems]) for name, unit in units.items()}
+    for name, found in summary.get("observed", {}).items():
+        columns[name] = (found[0]["unit"], found)
+    heads = [f"{name} {part} ({unit})" for name, (unit, _) in columns.items() for part in _PARTS]
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        asked = _asked(summary) if systems else {}
+        wanted = [f"{name} asked ({unit})" for name, unit in asked.items()]
+        writer.writerow(["system", "name", "atoms", *heads, "formula", *wanted])
+        for number, system in enumerate(systems):
+            values = [found[number][part] for _, found in columns.values() for part in _PARTS]
+            given = [system.get("asked", {}).get(name, {}).get("value") for name in asked]
+            about = [number, system.get("name"), system["atoms"]]
+            writer.writerow([*about, *values, system.get("formula"), *given])
+
+
+_PARTS = ("mean", "error")

@@ -1,0 +1,74 @@
+"""Structure and motion from the frames of a run: g(r), displacements, velocities."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from instar.app.ase.structures import structures_of, tables
+from instar.app.results.trajectory import Trajectory
+from instar.core.lens import identity_lens
+from instar.core.utils.jax import dataclass
+from instar.observables import Curve, ObserverError, observe
+from instar.observables.radial import RadialObservation
+
+__all__ = ["correlated", "radial_curve"]
+
+
+@dataclass
+class _Frame:
+    particles: Any
+    systems: Any
+
+
+def radial_curve(
+    trajectory: Trajectory,
+    entry: RadialObservation,
+    frames: Sequence[int],
+    systems: Sequence[int],
+) -> Curve:
+    """g(r) of some systems in some frames; NaN for the others."""
+    with jax.enable_x64(True):
+        states = [_state(trajectory, frame, systems) for frame in frames]
+        stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *states)
+        observer = entry.made(states[0], identity_lens())
+        found = entry.found(observe(observer, stacked), None).curves["g"]
+    x, y = (np.full((trajectory.systems, a.shape[1]), np.nan) for a in (found.x, found.y))
+    x[systems], y[systems] = found.x, found.y
+    return Curve(x, y, found.x_name, found.x_unit, found.y_name, found.y_unit)
+
+
+def _state(trajectory: Trajectory, frame: int, systems: Sequence[int]) -> _Frame:
+    every = trajectory.structures(frame)
+    return _Frame(*tables(structures_of([every[n] for n in systems]), np.float64))
+
+
+def correlated(
+    trajectory: Trajectory,
+    of: Callable[..., np.ndarray],
+    rows: Callable[[int], np.ndarray],
+    words: tuple[str, str],
+    lags: int | None,
+) -> Curve:
+    """A correlation of each system against time (ps), NaN where a system has too few frames.
+
+    ``of`` is a function such as `mean_square_displacement`, ``rows`` reads what it takes of a
+    system, ``words`` are the name and the unit of what it returns.
+    """
+    if trajectory.times is None:
+        raise ObserverError("The steps of this run have no time, so nothing moves with it.")
+    intervals = np.diff(trajectory.times)
+    if len(intervals) and np.ptp(intervals) > 1e-6 * intervals[0]:
+        raise ObserverError("The frames of this run are not equally far apart in time.")
+    lags = max(len(trajectory), 1) if lags is None else lags
+    values = np.full((trajectory.systems, lags), np.nan)
+    for system in trajectory.recorded:
+        found = of(rows(system), lags=lags)
+        values[system] = found[:, 0]
+    interval = intervals[0] / 1000 if len(intervals) else np.nan
+    times = np.broadcast_to(interval * np.arange(lags), values.shape)
+    return Curve(times, values, "t", "ps", *words)
