@@ -29,6 +29,9 @@ _PACKED = 1100
 _ALWAYS = 2**24
 """Bytes that are never too many."""
 
+_KINDS = "fiubS"
+"""Numbers, and text of a fixed length; text of any length is kept apart from a dataset."""
+
 _WIDEST = 16
 """Numbers of each particle or system in one row of a column."""
 
@@ -92,8 +95,10 @@ def _datasets(path: Path, group: Any, depth: int) -> Iterator[Any]:
         if isinstance(item, h5py.Group):
             yield from _datasets(path, item, depth + 1)
             continue
-        if not isinstance(item, h5py.Dataset) or item.dtype.kind not in "fiub":
-            raise RecordingError(f"{path} has something else than numbers at {group.name}/{name}.")
+        if not isinstance(item, h5py.Dataset) or item.dtype.kind not in _KINDS:
+            raise RecordingError(
+                f"{path} has something else than numbers and text at {group.name}/{name}."
+            )
         if item.shape is None:
             raise RecordingError(f"{path} has nothing at {group.name}/{name}.")
         if item.external:

@@ -235,8 +235,8 @@ def summary(**found):
         "atoms": 32,
         "temperature": known,
         "formula": "Ar32",
-        "structure": "<b>.cif",
-        "asked": {"temperature": 90.0},
+        "name": "<b>.cif",
+        "asked": {"temperature": {"value": 90.0, "unit": "K"}},
     }
     return {"rows": 100, "shown": ["temperature"], "systems": [system], "observed": {}}
 

@@ -6,7 +6,7 @@ import functools
 import numpy as np
 import pytest
 
-from instar.app.config.given import is_record, record_of
+from instar.app.config.recorded import is_record, record_of
 from instar.core.utils.jax import dataclass, field
 from instar.potentials import Potential
 
