@@ -5,12 +5,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from app.runs import OBSERVE, StopAfter, assert_same, configuration, resume, run, written
+from support import raises
 
 from instar.app.api.run import StoppedError
 from instar.app.ase.structures import structures_of, tables
 from instar.app.cli.main import main
 from instar.app.config import load
 from instar.app.config.base import ConfigurationError
+from instar.app.run.directory import RunDirectoryError
 from instar.app.run.planning import planned
 from instar.core.utils.jax import dataclass
 from instar.memory import HighWater, MemoryPlanError
@@ -221,11 +223,13 @@ def test_an_observer_that_fails_costs_no_state(whole, tmp_path, monkeypatch):
     from instar.app.run import loop
 
     def fails(*_):
-        raise OSError("No space left")
+        raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
         patch.setattr(loop, "write_findings", fails)
-        with pytest.raises(OSError, match="No space left"):
+        with raises(
+            RunDirectoryError, f"{tmp_path / 'run'} can't be written: No space left on device."
+        ):
             run(config(), out=tmp_path / "run")
     assert list((tmp_path / "run" / "checkpoints").iterdir())
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import errno
 import signal
 import threading
 import time
@@ -48,6 +49,10 @@ type Sizes = Mapping[str, int]
 
 _CHUNK_SECONDS = 0.5
 """About how long the host waits for a chunk: so often it looks at the clock and at signals."""
+
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""What the system says where there is no room."""
 
 
 class StoppedError(RuntimeError):
@@ -250,15 +255,16 @@ class RunLoop:
         try:
             yield
         except (RecordingError, OSError) as error:
-            if not self.has_begun:
+            is_ours = isinstance(error, RecordingError) or error.errno in _FULL
+            if not (self.has_begun and is_ours):
                 raise
             reason = str(error)
             if isinstance(error, OSError):
-                reason = f"{error.filename or 'A file'} can't be written: {error.strerror}."
+                reason = f"{self.directory.path} can't be written: {error.strerror}."
             raise RunDirectoryError(
                 f"{reason}\n"
-                "All that was recorded up to the last checkpoint is kept. Go on, once there is "
-                f"room, with: instar resume {self.directory.path}"
+                "All that was recorded up to the last checkpoint is kept. Go on, once it can be "
+                f"written, with: instar resume {self.directory.path}"
             ) from error
 
     def _run_batch(self, background: Background) -> None:
