@@ -46,6 +46,7 @@ def folder(tmp_path_factory):
     with database:
         for n in (1, 2, 3):
             database.write(ARGON.repeat((1, 1, n)))
+    (path / "bad.db").write_text("this is no database")
     return path
 
 
@@ -125,6 +126,11 @@ MISTAKES = {
         {},
         "systems[0].structure.frames: '::0' names no frames; write a number (-1 is the last), "
         "all, or a slice: '0:100:10'",
+    ),
+    "a database that is none": (
+        {"file": "bad.db"},
+        {},
+        "systems[0].structure: bad.db can't be read: file is not a database",
     ),
     "a name that is a number": (
         LATTICE,

@@ -140,11 +140,14 @@ MISTAKES = {
     "no type": ([{"every": 3}], "has no type"),
     "a misspelled key": ([{**OBSERVE[0], "rech": 3}], "unknown key; did you mean 'reach'?"),
     "no number": ([{**OBSERVE[0], "bins": True}], "true and false are not numbers"),
-    "beyond counting": ([{**OBSERVE[0], "every": 2**33}], "less than or equal to"),
+    "beyond counting": (
+        [{**OBSERVE[0], "every": 2**33}],
+        "8589934592 is out of range: must be at most 2147483648",
+    ),
     "a long name": ([{**OBSERVE[2], "name": "x" * 81}], "80 of them at most"),
-    "never": ([{**OBSERVE[0], "every": 0}], "greater than or equal to 1"),
+    "never": ([{**OBSERVE[0], "every": 0}], "0 is out of range: must be at least 1"),
     "a wrong unit": ([{**OBSERVE[0], "reach": "7 K"}], "7 K"),
-    "a short window": ([{**OBSERVE[1], "window": 2}], "greater than or equal to 3"),
+    "a short window": ([{**OBSERVE[1], "window": 2}], "2 is out of range: must be at least 3"),
     "an unknown label": ([{**OBSERVE[1], "label": "Xe"}], "no atom is labelled 'Xe'; there are Ar"),
     "another axis": ([{**OBSERVE[2], "axis": "z"}], "observe"),
     "a window longer than the run": (

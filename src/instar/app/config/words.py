@@ -60,7 +60,7 @@ def _about_value(problem: Mapping[str, Any], given: Any, context: Mapping[str, A
     kind = problem["type"]
     if kind in _BOUNDS:
         name, words = _BOUNDS[kind]
-        return f"{given!r} is out of range: must be {words} {context[name]:g}"
+        return f"{given!r} is out of range: must be {words} {_number(context[name])}"
     if kind in _LENGTHS:
         name, words = _LENGTHS[kind]
         return f"has {context['actual_length']} entries; {words} {context[name]} are needed"
@@ -75,6 +75,10 @@ def _needed(kind: str) -> str | None:
     if not kind.endswith(("_type", "_parsing", "_from_float", "_attributes_type")):
         return None
     return _KINDS.get(kind.split("_", maxsplit=1)[0])
+
+
+def _number(limit: float | int) -> str:
+    return f"{limit:.0f}" if float(limit).is_integer() else f"{limit:g}"
 
 
 def _quoted(text: str) -> list[str]:

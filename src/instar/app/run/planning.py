@@ -44,24 +44,29 @@ _MANY = 20 * _FEW
 def sketched(loaded: Loaded) -> Plan:
     """The plan of a run, without its largest batch: what that needs follows from a smaller one."""
     kind_of(loaded).check()
-    everything = range(len(loaded.structures))
-    total, limit = loaded.atoms_in(everything), find_budget(loaded.config.memory.budget).usable()
-    if total <= _MANY or limit <= FIXED:
+    budget, total = find_budget(loaded.config.memory.budget), int(loaded.counts.sum())
+    limit = budget.usable()
+    if total <= _MANY or loaded.counts.max() > _FEW or limit <= FIXED:
         return planned(loaded, HighWater())[0]
-    sizes = loaded.counts.tolist()
-    sample = max(cut_by_atoms(sizes, math.ceil(total / _FEW)), key=loaded.atoms_in)
+    parts = cut_by_atoms(loaded.counts.tolist(), math.ceil(total / _FEW))
+    sample = max(parts, key=loaded.atoms_in)
     try:
         need = built(loaded, sample, limit).need
     except OutgrownError:
         return planned(loaded, HighWater())[0]
-    per_atom = (need - FIXED) / loaded.atoms_in(sample)
-    batches, parts = [everything], math.ceil(per_atom * total / (limit - FIXED))
-    while len(batches) < len(everything):
-        batches = cut_by_atoms(sizes, parts) if parts > 1 else batches
-        if FIXED + per_atom * max(map(loaded.atoms_in, batches)) <= limit:
-            break
+    batches = _within(loaded, (need - FIXED) / loaded.atoms_in(sample), limit - FIXED)
+    return _plan(loaded, budget, batches, need, sample)
+
+
+def _within(loaded: Loaded, per_atom: float, limit: int) -> list[range]:
+    """As few batches as can be, each within a limit of bytes, if an atom takes so many."""
+    sizes = loaded.counts.tolist()
+    parts = math.ceil(per_atom * sum(sizes) / limit)
+    while True:
+        batches = cut_by_atoms(sizes, parts)
+        if parts >= len(sizes) or per_atom * max(map(loaded.atoms_in, batches)) <= limit:
+            return batches
         parts += max(1, parts // 100)
-    return _plan(loaded, find_budget(loaded.config.memory.budget), batches, need, sample)
 
 
 def planned(loaded: Loaded, high_water: HighWater) -> tuple[Plan, Job]:
