@@ -32,7 +32,7 @@ class CoulombEntry(Entry):
     accuracy: float | None = option(
         "root mean square error of forces, in kₑe²/Å²; 1e-6 if left out",
         default=None,
-        above=0,
+        least=1e-14,
         below=1,
         example=1e-6,
     )
