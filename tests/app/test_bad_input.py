@@ -300,7 +300,8 @@ NUMBERS = {
         potential(**SALT, accuracy=1e300), r"{here}/a\.yaml:\d+: potential\[0\]\.accuracy: .*"
     ),
     "an accuracy of nothing": Row(
-        potential(**SALT, accuracy=1e-300), r"{here}/a\.yaml:\d+: potential\[0\]\.accuracy: .*"
+        potential(**SALT, accuracy=1e-300),
+        r"{here}/a\.yaml:\d+: potential\[0\]\.accuracy: is at least 1e-14, which .*; not 1e-300",
     ),
     "a direction of nothing": Row(
         potential(type="wall", epsilon=1.0, sigma=3.0, normal=[0, 0, 1e-200]),
