@@ -7,6 +7,7 @@ from support import raises
 
 import instar
 from instar.app.topology import TopologyError
+from instar.app.topology.lammps.atoms import _periodic
 
 
 @pytest.mark.parametrize(
@@ -45,6 +46,9 @@ from instar.app.topology import TopologyError
         ("4 1 4 6", "4 1 4", "line 54: there are 3 words, not an id, a type and 2 atoms."),
         ("4 1 4 6", "4 1 4 4", "line 54: an atom is named twice: 4 4."),
         ("4 1 4 6", "4 2 4 6", "line 54: bond type 2 has no coefficients."),
+        ("4 1 4 6", "4 1 5 4", "line 54: the bond of the atoms 5 and 4 is there twice, first on line 53."),
+        ("1 450 0.9572", "1 -450 0.9572", "line 25: bond style harmonic: K is -450, which is below 0."),
+        ("1 450 0.9572", "1 450 -1", "line 25: bond style harmonic: r0 is -1, which is below 0."),
         ("1 450", "7 450", "line 25: there is no bond type '7'; there are 1."),
         ("1 450 0.9572", "1 450", "line 25: bond style harmonic has 2 coefficients, not 1."),
         ("1 450 0.9572", "1 k 0.9572", "line 25: a coefficient is 'k', which is no finite number."),
@@ -69,6 +73,26 @@ def test_a_mistake_in_a_data_file_is_named_with_its_line(tmp_path, old, new, mes
     where = "x.data, " if message.startswith("line") else "x.data: "
     with raises(TopologyError, where + message):
         waters(tmp_path, WATERS.replace(old, new, 1))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"cutoff": -9.0}, "The option cutoff is a length above 0 Å, not -9.0."),
+        ({"cutoff": 0}, "The option cutoff is a length above 0 Å, not 0."),
+        ({"cutoff": "9 K"}, "The option cutoff: '9 K' has the wrong unit: a length, such as angstrom is needed."),
+    ],
+)  # fmt: skip
+def test_options_that_mean_nothing_are_refused(tmp_path, options, message):
+    with raises(TopologyError, message):
+        waters(tmp_path, **options)
+
+
+@pytest.mark.parametrize("given", ["yes", 1, (True, 1, False), (True, False), None])
+def test_periodic_is_one_switch_or_three(given):
+    said = f"The option periodic is True or False, or three of them; not {given!r}."
+    with raises(TopologyError, said):
+        _periodic(given)
 
 
 def test_a_file_that_is_cut_short_is_refused(tmp_path):

@@ -151,7 +151,7 @@ def unfit(atoms: Atoms) -> str | None:
 
 
 @contextlib.contextmanager
-def naming_coincidences(given: Sequence[Atoms]) -> Iterator[None]:
+def naming_coincidences(given: Sequence[Any]) -> Iterator[None]:
     """Where a check fails inside, name two atoms at the same place, if there are any."""
     try:
         yield

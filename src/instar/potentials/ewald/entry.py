@@ -18,6 +18,12 @@ ACCURACY = 1e-6
 """The rms force error (kₑe²/Å²) if none is asked for."""
 
 
+def _attainable(accuracy: float | None) -> float | None:
+    if accuracy is not None and accuracy < 1e-14:
+        raise ValueError(f"is at least 1e-14, which double precision resolves; not {accuracy:g}")
+    return accuracy
+
+
 @configured("coulomb")
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class CoulombEntry(Entry):
@@ -34,6 +40,7 @@ class CoulombEntry(Entry):
         default=None,
         above=0,
         below=1,
+        check=_attainable,
         example=1e-6,
     )
     method: Literal["auto", "ewald", "pme"] = option(

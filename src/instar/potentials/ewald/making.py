@@ -40,7 +40,7 @@ def ewald(
     shortest  real-space cutoffs are at least as long (Å)
     method    ewald (wave by wave), pme (on a mesh) or auto: whatever is faster
     """
-    if not 0 < accuracy < 1:
+    if not 1e-14 <= accuracy < 1:  # double precision resolves no more
         raise PotentialError(
             f"An accuracy is an rms force error in kₑe²/Å², such as 1e-6; not {accuracy}."
         )
