@@ -18,7 +18,7 @@ from instar.app.run.directory import RunDirectory, RunDirectoryError
 from instar.app.run.kinds import kind_of
 from instar.app.run.loop import RunLoop, StoppedError
 from instar.app.run.planning import planned
-from instar.app.run.progress import Progress, Silent
+from instar.app.run.progress import Progress, progress_of
 from instar.app.run.provenance import provenance
 from instar.memory import HighWater, Plan, find_budget, show
 
@@ -30,13 +30,50 @@ def run(
     out: str | Path | None = None,
     *,
     changes: Sequence[str] = (),
-    progress: Progress | None = None,
+    progress: bool | Progress | Callable[[int, int], None] | None = None,
     report: bool = True,
 ) -> Run:
-    """Do what a configuration says, in a new folder; gives what was found.
+    """Do what a configuration says, in a new folder.
 
-    ``out`` is the folder, in place of ``output.directory``. A run that is stopped, by a signal or
-    by a failure, goes on with `resume`. At its end a ``report`` is written.
+    A run that is stopped, by a signal or by a failure, goes on with `resume`.
+
+    Parameters
+    ----------
+    config
+        A YAML file, or a mapping of the same form.
+    out
+        The folder, in place of ``output.directory``.
+    changes
+        Changes of the configuration, such as ``["run.steps=100"]``.
+    progress
+        True to show it on standard error, False for none, None to show it if that is a terminal;
+        or a function that is called with what is done and with all there is to do (steps).
+    report
+        Whether ``report.html`` is written at the end.
+
+    Returns
+    -------
+    Run
+        What was found: averages, thermo, frames.
+
+    Raises
+    ------
+    ConfigurationError
+        If the configuration is wrong: all mistakes, with their lines.
+    RunDirectoryError
+        If the folder can't be used.
+    MemoryPlanError
+        If a system does not fit into the budget.
+    StoppedError
+        If the run was asked to stop (SIGINT, SIGTERM), after a checkpoint.
+
+    Examples
+    --------
+    >>> import instar
+    >>> instar.run({"systems": []}, out="nowhere")
+    Traceback (most recent call last):
+        ...
+    instar.app.config.base.ConfigurationError: configuration: ...
     """
     loaded = load(config, changes)
     place = out or loaded.config.output.directory
@@ -56,8 +93,43 @@ def run(
             return _finished(directory, loaded, report)
 
 
-def resume(out: str | Path, *, progress: Progress | None = None, report: bool = True) -> Run:
-    """Go on with a run from its last checkpoint, to the number of steps that was asked for."""
+def resume(
+    out: str | Path,
+    *,
+    progress: bool | Progress | Callable[[int, int], None] | None = None,
+    report: bool = True,
+) -> Run:
+    """Go on with a run from its last checkpoint, to the number of steps that was asked for.
+
+    The result is that of a run that was never stopped, to the bit.
+
+    Parameters
+    ----------
+    out
+        The folder of the run.
+    progress, report
+        As for `run`.
+
+    Returns
+    -------
+    Run
+        What was found: averages, thermo, frames.
+
+    Raises
+    ------
+    RunDirectoryError
+        If there is no run in the folder, or another process works there.
+    StoppedError
+        If the run was asked to stop again.
+
+    Examples
+    --------
+    >>> import instar
+    >>> instar.resume("no/such/folder")
+    Traceback (most recent call last):
+        ...
+    instar.app.run.directory.RunDirectoryError: There is no run in no/such/folder: it has no ...
+    """
     directory = RunDirectory.open(Path(out))
     with directory.locked():
         loaded = load(directory.config, structures=directory.structures())
@@ -123,10 +195,12 @@ def _finished(directory: RunDirectory, loaded: Loaded, report: bool) -> Run:
 
 @contextlib.contextmanager
 def _told(
-    directory: RunDirectory, loaded: Loaded, progress: Progress | None
+    directory: RunDirectory,
+    loaded: Loaded,
+    progress: bool | Progress | Callable[[int, int], None] | None,
 ) -> Iterator[tuple[Callable[[str], None], Progress]]:
     """What tells of things that happen, in the log and to whoever looks."""
-    shown = progress or Silent()
+    shown = progress_of(progress)
     shown.pace = loaded.config.method.pace
     shown.shown = {name: q.unit for name, q in kind_of(loaded).THERMO.items() if q.live}
     with open(directory.log, "a", encoding="utf-8") as file, shown:
