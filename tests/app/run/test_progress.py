@@ -4,7 +4,7 @@ import io
 
 import numpy as np
 
-from instar.app.run.progress import Lines, Silent, progress_of, progress_on
+from instar.app.run.progress import Lines, Panelled, Silent, progress_of, progress_on
 
 THERMO = {
     "step": np.array([5]),
