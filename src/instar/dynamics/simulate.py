@@ -31,12 +31,49 @@ def simulate[S: DynamicState](
     every: int = 1,
     on_repair: Callable[[Repair], None] | None = None,
 ) -> S:
-    """The state after that many more steps; steps go on counting from ``state.step``.
+    """The state after that many more steps of a method, as one compiled program.
 
-    ``method`` is a step such as `nve`, whose `begin` has prepared the state. ``observers`` look at
-    the state after every ``every`` steps, inside the compiled program, and are found in
-    ``state.observed``; left out, those that the state has go on. Systems that explode are frozen,
-    with an `ExplosionWarning`.
+    Steps go on counting from ``state.step``, so that two calls of 50 steps are one of 100. Systems
+    that explode are frozen, with an `ExplosionWarning`; buffers that are too small grow, which
+    does not change the result.
+
+    Parameters
+    ----------
+    method
+        A step such as `instar.md.nve` makes; one with variables of its own prepares the state
+        first: ``state = method.begin(state)``.
+    state
+        Such as `instar.md_state` makes.
+    steps
+        How many more steps.
+    seed
+        Of random numbers; every system draws from a stream of its own.
+    observers
+        Observers by name, which look at the state inside the compiled program and are found in
+        ``state.observed.observers``; left out, those that the state has go on.
+    every
+        Steps between two looks.
+    on_repair
+        Called with a `Repair` when something has grown.
+
+    Returns
+    -------
+    State
+        Of the kind that was given.
+
+    Raises
+    ------
+    CapacityError
+        If something is too small that can't grow.
+
+    Examples
+    --------
+    >>> from ase import Atoms
+    >>> import instar
+    >>> trap = {"type": "harmonic_trap", "stiffness": "0.1 eV/angstrom^2"}
+    >>> state = instar.md_state(Atoms("Ar"), trap, temperature=40.0)
+    >>> int(instar.md.simulate(instar.md.nve(2 * instar.units.fs), state, 10).step)
+    10
     """
     with precision_of(state):
         if observers is not None:

@@ -105,13 +105,35 @@ class NeighborList:
         mesh: Mesh | None = None,
         excluded: Array | None = None,
     ) -> NeighborList:
-        """An empty list with room for what is to be expected; values must be known.
+        """An empty list with room for what is to be expected; `updated` fills it.
 
-        ``cutoff`` and ``skin`` (Å): one for all systems, or one each. ``subdivision`` is the
-        number of bins to a reach (0: all pairs of a system); left out, the cheapest. ``sizes``
-        replaces all estimates; particles and systems may then be traced. With ``mesh`` rows are
-        spread over its devices. ``excluded`` (particles, room) names, for each particle, rows
-        that are none of its neighbors.
+        Parameters
+        ----------
+        particles
+            A table with the columns ``positions`` (particles, 3) in Å and ``system``; values must
+            be known, unless there are ``sizes``.
+        systems
+            A table with the column ``cell``.
+        cutoff, skin
+            In Å, one for all systems or one each: neighbors are listed up to the sum of both.
+        subdivision
+            Bins to a reach (0: all pairs of a system); left out, the cheapest.
+        sizes
+            Room, in place of all estimates; particles and systems may then be traced.
+        mesh
+            Devices that rows are spread over.
+        excluded
+            (particles, room): rows that are none of the neighbors of each particle.
+
+        Returns
+        -------
+        NeighborList
+            Without neighbors yet.
+
+        Raises
+        ------
+        ValueError
+            If a length is not a finite number, or a cutoff is not above zero.
         """
         positions, cell = particles.data.positions, systems.data.cell
         cutoffs, skins = (_one_per_system(a, cell, positions.dtype) for a in (cutoff, skin))

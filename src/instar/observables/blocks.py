@@ -88,11 +88,37 @@ class BlockAverage(NamedTuple):
 
 
 def block_average(series: Any) -> BlockAverage:
-    """Mean and standard error of a series (time, ...), by blocking.
+    """Mean and standard error of a correlated series, by blocking.
 
-    A constant series has the error 0. Where correlations last for so much of the series that
-    fewer than 16 blocks are longer (``converged`` is False), the error is uncertain, and rather too
-    small.
+        ε² = t² (ε_l² + max(ε_l² − ε_(l−1)², 0)),        ε_l² = σ_l²/(n_l − 1)
+
+    at the level l of blocks of 2ˡ values that are longer than correlations; t is Student's factor
+    for few blocks. H. Flyvbjerg, H. G. Petersen, J. Chem. Phys. 91, 461 (1989). A constant series
+    has the error 0. Where correlations last for so much of the series that fewer than 16 blocks are
+    longer (``converged`` is False), the error is uncertain, and rather too small.
+
+    Parameters
+    ----------
+    series
+        (time, ...) real numbers, four or more along time; in any unit, which the result has too.
+
+    Returns
+    -------
+    BlockAverage
+        ``mean``, ``error`` and more, each like one row of the series.
+
+    Raises
+    ------
+    ObserverError
+        If the series is too short, or has values that are not finite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from instar.observables import block_average
+    >>> found = block_average(np.random.default_rng(0).normal(5.0, 1.0, 10_000))
+    >>> bool(abs(found.mean - 5) < 3 * found.error), round(float(found.error), 2)
+    (True, 0.01)
     """
     values = _values(series)
     origin = values[0]
@@ -153,9 +179,36 @@ def student(blocks: np.ndarray) -> np.ndarray:
 
 
 def autocorrelation_time(series: Any) -> np.ndarray:
-    """τ of a series (time, ...), in steps of the series; 1 for independent or constant values.
+    """The autocorrelation time τ of a series, in steps of the series.
 
-    Where a series oscillates so fast that the estimate is not above zero, 1 is given as well.
+        τ = 1 + 2 Σ_{t=1}^{M} ρ(t),        M the smallest with M ≥ 5τ(M)/2
+
+    so that n values are worth n/τ independent ones. A. D. Sokal, in: Functional Integration, NATO
+    ASI B 361, 131 (1997); his τ_int is τ/2.
+
+    Parameters
+    ----------
+    series
+        (time, ...) real numbers, four or more along time.
+
+    Returns
+    -------
+    array
+        τ, like one row of the series; 1 for independent or constant values, and where a series
+        oscillates so fast that the estimate is not above zero.
+
+    Raises
+    ------
+    ObserverError
+        If the series is too short for its correlations, or has values that are not finite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from instar.observables import autocorrelation_time
+    >>> noise = np.random.default_rng(0).normal(size=5000)
+    >>> round(float(autocorrelation_time(noise)))
+    1
     """
     values = _values(series)
     count = len(values)
@@ -175,7 +228,30 @@ def autocorrelation_time(series: Any) -> np.ndarray:
 
 
 def effective_samples(series: Any) -> np.ndarray:
-    """How many independent values a series (time, ...) is worth: n/τ."""
+    """How many independent values a series is worth: n/τ.
+
+    Parameters
+    ----------
+    series
+        (time, ...) real numbers, as for `autocorrelation_time`.
+
+    Returns
+    -------
+    array
+        n/τ, like one row of the series.
+
+    Raises
+    ------
+    ObserverError
+        As `autocorrelation_time` does.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from instar.observables import effective_samples
+    >>> float(effective_samples(np.ones(100)))
+    100.0
+    """
     times = autocorrelation_time(series)
     return np.asarray(len(np.asarray(series)) / times)
 

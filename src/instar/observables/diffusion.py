@@ -29,12 +29,42 @@ class Diffusion(NamedTuple):
 
 
 def diffusion(msd: Any, interval: float, fit: tuple[int, int], parts: Any = None) -> Diffusion:
-    """D from the slope of mean-square displacements (lags, systems) between two lags.
+    """Diffusion coefficients from the slope of mean-square displacements between two lags.
 
-    ``interval`` is the time between frames, and ``fit`` the first and the last lag of the line of
-    least squares, in frames. Points of one MSD are correlated, so their scatter tells nothing
-    about the error: for that pass ``parts`` (parts, lags, systems), the displacements of
-    independent parts of the trajectory; the error is that of the mean of their slopes.
+        MSD(t) → 6 D t + const.        (A. Einstein, Ann. Phys. 322, 549 (1905))
+
+    Points of one MSD are correlated, so that their scatter tells nothing about the error: for that
+    pass ``parts``.
+
+    Parameters
+    ----------
+    msd
+        (lags, systems) Å².
+    interval
+        The time between frames, in any unit.
+    fit
+        The first and the last lag of the line of least squares, in frames.
+    parts
+        (parts, lags, systems): the displacements of independent parts of the trajectory.
+
+    Returns
+    -------
+    Diffusion
+        ``value`` (systems,) in Å² per unit of time, and ``error``, that of the mean of the slopes
+        of the parts; NaN without parts.
+
+    Raises
+    ------
+    ObserverError
+        If there are too few lags, or fewer than two parts.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from instar.observables import diffusion
+    >>> line = 6 * 0.25 * 2.0 * np.arange(10.0)[:, None]
+    >>> print(diffusion(line, interval=2.0, fit=(2, 9)).value.round(6))
+    [0.25]
     """
     value = _slope(np.asarray(msd, np.float64), interval, fit) / (2 * DIMENSIONS)
     if parts is None:
@@ -49,10 +79,32 @@ def diffusion(msd: Any, interval: float, fit: tuple[int, int], parts: Any = None
 
 
 def green_kubo(vacf: Any, interval: float) -> np.ndarray:
-    """(lags, systems) D as a function of the time up to which the VACF is integrated.
+    """Diffusion coefficients from the integral of velocity autocorrelations.
 
-    ``vacf`` (lags, systems) is that of unscaled velocities, ``interval`` the time between frames;
-    the integral is that of the trapezoidal rule. Read D where it no longer grows.
+        D = 1/3 ∫₀^∞ VACF(t) dt
+
+    M. S. Green, J. Chem. Phys. 22, 398 (1954); R. Kubo, J. Phys. Soc. Jpn. 12, 570 (1957). The
+    integral is that of the trapezoidal rule.
+
+    Parameters
+    ----------
+    vacf
+        (lags, systems) autocorrelations of velocities.
+    interval
+        The time between frames, in the unit of time of the velocities.
+
+    Returns
+    -------
+    array
+        (lags, systems) D as a function of the time up to which is integrated; read it where it no
+        longer grows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from instar.observables import green_kubo
+    >>> print(green_kubo(np.exp(-np.arange(0, 20, 0.01))[:, None], 0.01)[-1].round(3))
+    [0.333]
     """
     values = np.asarray(vacf, np.float64)
     steps = (values[1:] + values[:-1]) / 2 * interval

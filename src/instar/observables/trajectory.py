@@ -39,16 +39,45 @@ def mean_square_displacement(
     masses: Any = None,
     frozen: Any = None,
 ) -> np.ndarray:
-    """(lags, systems) mean-square displacements (Å²) from positions (frames, particles, 3).
+    """Mean-square displacements of a whole trajectory, at every lag.
 
-        system   (particles,) or Index: the system of each particle; left out, there is one;
-                 entries out of bounds are absent
-        lags     how many lags, from 0 on; left out, as many as frames
-        counted  (particles,) bool: the particles to average over; left out, all
-        masses   (particles,) amu: where given, motion of each system's centre of mass is removed
-        frozen   (frames, systems) bool: a system counts until it is first frozen
+        MSD(k) = ⟨ |rᵢ(t) − rᵢ(t − k)|² ⟩
 
-    Positions must not be wrapped into the cell. Lags without a pair of frames are NaN.
+    A run has the same as a method: ``run.mean_square_displacement()``.
+
+    Parameters
+    ----------
+    positions
+        (frames, particles, 3) Å, not wrapped into the cell.
+    system
+        (particles,) or Index: the system of each particle; left out, there is one. Entries out of
+        bounds are absent.
+    lags
+        How many lags, from 0 on; left out, as many as frames.
+    counted
+        (particles,) bool: the particles to average over; left out, all.
+    masses
+        (particles,) amu: where given, motion of each system's centre of mass is removed.
+    frozen
+        (frames, systems) bool: a system counts until it is first frozen.
+
+    Returns
+    -------
+    array
+        (lags, systems) Å²; NaN for lags without a pair of frames.
+
+    Raises
+    ------
+    ObserverError
+        If shapes do not fit together, or positions are not finite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from instar.observables import mean_square_displacement
+    >>> moving = np.arange(5.0)[:, None, None] * np.array([[[2.0, 0.0, 0.0]]])
+    >>> print(mean_square_displacement(moving, lags=3)[:, 0].round(6))
+    [ 0.  4. 16.]
     """
     return _by_system(_displacements, (positions, system, lags), (counted, masses, frozen))
 
@@ -62,9 +91,35 @@ def velocity_autocorrelation(
     masses: Any = None,
     frozen: Any = None,
 ) -> np.ndarray:
-    """(lags, systems) velocity autocorrelations from velocities (frames, particles, 3).
+    """Velocity autocorrelations of a whole trajectory, at every lag.
 
-    Arguments are those of `mean_square_displacement`.
+        VACF(k) = ⟨ vᵢ(t) · vᵢ(t − k) ⟩
+
+    A run has the same as a method: ``run.velocity_autocorrelation()``.
+
+    Parameters
+    ----------
+    velocities
+        (frames, particles, 3) in any unit.
+    system, lags, counted, masses, frozen
+        As for `mean_square_displacement`.
+
+    Returns
+    -------
+    array
+        (lags, systems) in that unit squared; NaN for lags without a pair of frames.
+
+    Raises
+    ------
+    ObserverError
+        If shapes do not fit together, or velocities are not finite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from instar.observables import velocity_autocorrelation
+    >>> print(velocity_autocorrelation(np.ones((4, 2, 3)), lags=2)[:, 0].round(6))
+    [3. 3.]
     """
     return _by_system(_products, (velocities, system, lags), (counted, masses, frozen))
 

@@ -110,9 +110,39 @@ class Pair(Potential):
     ) -> Pair:
         """A potential from parameters by species label.
 
-        ``parameters`` are those of two particles of the same species. Those of unlike species
-        come from ``pairs``, else from the ``mixing`` rule; a pair with neither is missing, which
-        is an error as soon as the two meet.
+        Parameters
+        ----------
+        kind
+            The formula, such as `LennardJones`.
+        parameters
+            Those of two particles of the same species, by label: eV, Å.
+        cutoff
+            In Å.
+        mixing
+            The rule for unlike species, such as "lorentz_berthelot"; a pair that neither it nor
+            ``pairs`` knows is missing, which is an error as soon as the two meet.
+        pairs
+            Parameters of unlike species, by pair of labels.
+        truncation
+            "truncate", "shift", "force_shift", "switch" or "tail".
+        inner
+            For "switch": where it begins, in Å.
+
+        Returns
+        -------
+        Pair
+            The potential.
+
+        Raises
+        ------
+        PotentialError
+            If parameters, mixing, truncation or cutoff do not fit together.
+
+        Examples
+        --------
+        >>> from instar.potentials import LennardJones, Pair
+        >>> argon = {"Ar": {"epsilon": 0.0104, "sigma": 3.4}}
+        >>> potential = Pair.of(LennardJones, argon, 8.5, truncation="shift")
         """
         given = {tuple(sorted(pair)): values for pair, values in (pairs or {}).items()}
         if len(given) < len(pairs or {}):

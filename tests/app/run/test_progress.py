@@ -4,7 +4,7 @@ import io
 
 import numpy as np
 
-from instar.app.run.progress import Lines, Panelled, progress_on
+from instar.app.run.progress import Lines, Panelled, Silent, progress_of, progress_on
 
 THERMO = {
     "step": np.array([5]),
@@ -43,3 +43,14 @@ def test_a_panel_is_drawn_on_a_terminal():
     assert isinstance(progress, Panelled)
     for word in ("instar", "10 of 10 (production)", "ns/day", "planned 4 MiB", "grown once"):
         assert word in text
+
+
+def test_progress_is_a_choice_a_function_or_an_object():
+    seen = []
+    told = progress_of(lambda done, every: seen.append((done, every)))
+    told.update(3, 10, "production", {}, "")
+    assert seen == [(3, 10)]
+    assert progress_of(told) is told
+    assert isinstance(progress_of(False), Silent)
+    assert isinstance(progress_of(None), Silent)  # nobody looks: there is no terminal
+    assert isinstance(progress_of(True), Lines)

@@ -15,19 +15,54 @@ from ase.calculators.calculator import (
 from ase.stress import full_3x3_to_voigt_6_stress
 
 from instar.app.ase.structures import labels_of, naming_coincidences
-from instar.app.config.potentials import Trust, recipe_of
+from instar.app.config.potentials import PotentialLike, Trust, recipe_of
 from instar.app.evaluation.point import Point, check_precision, computed, prepared
 
 __all__ = ["InstarCalculator", "calculator"]
 
 
 def calculator(
-    potential: Any, precision: str = "float64", skin: float = 1.0, *, trusted: bool = False
+    potential: PotentialLike,
+    precision: str = "float64",
+    skin: float = 1.0,
+    *,
+    trusted: bool = False,
 ) -> InstarCalculator:
-    """An ASE calculator for a potential: an object, or a mapping as in configuration files.
+    """A potential as an ASE calculator, so that ASE's own tools run on it.
 
-    Neighbors are kept up to ``skin`` (Å) beyond the cutoff, so that a search is needed only once
-    in a while as atoms move. ``trusted`` is as for `instar.single_point`.
+    Parameters
+    ----------
+    potential
+        An object of `instar.potentials`, or the mapping (or list of mappings) that stands in
+        configuration files.
+    precision
+        "float64" or "float32"; no switch of JAX is needed.
+    skin
+        In Å: neighbors are kept up to so far beyond the cutoff, so that a search is needed only
+        once in a while as atoms move.
+    trusted
+        Whether a mapping may name calculators that start programs or load code.
+
+    Returns
+    -------
+    InstarCalculator
+        With energy, energies (eV), forces (eV/Å) and stress (eV/Å³).
+
+    Raises
+    ------
+    ConfigurationError
+        If a mapping is not a potential.
+    ValueError
+        If there is no such precision.
+
+    Examples
+    --------
+    >>> from ase import Atoms
+    >>> import instar
+    >>> atom = Atoms("Ar", [[1, 0, 0]])
+    >>> atom.calc = instar.calculator({"type": "harmonic_trap", "stiffness": "2 eV/angstrom^2"})
+    >>> print(round(atom.get_potential_energy(), 6))
+    1.0
     """
     return InstarCalculator(potential, precision, skin, trusted=trusted)
 

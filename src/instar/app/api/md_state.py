@@ -76,14 +76,12 @@ def md_state(
 
     Examples
     --------
-    >>> from ase.build import bulk
+    >>> from ase import Atoms
     >>> import instar
-    >>> parameters = {"Ar": {"epsilon": "0.0104 eV", "sigma": "3.4 angstrom"}}
-    >>> argon = {"type": "lennard_jones", "cutoff": "7 angstrom", "truncation": "shift"}
-    >>> crystal = bulk("Ar", "fcc", 5.4, cubic=True)
-    >>> state = instar.md_state(crystal, argon | {"parameters": parameters}, temperature=40.0)
+    >>> trap = {"type": "harmonic_trap", "stiffness": "0.1 eV/angstrom^2"}
+    >>> state = instar.md_state(Atoms("Ar"), trap, temperature=40.0)
     >>> print(state.particles.data.positions.dtype, state.systems.data.degrees)
-    float64 [9.]
+    float64 [3.]
     """
     given = [structures] if isinstance(structures, Atoms) else list(structures)
     recipe = recipe_of(potential, trust=Trust.of(trusted))

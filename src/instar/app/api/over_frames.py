@@ -38,21 +38,47 @@ def over_frames(
 ) -> Any:
     """A function of one frame, for every frame of a trajectory, in batches that fit into memory.
 
-    ``function``: a state function, or anything that takes one frame and gives arrays. A failed
-    check inside of it raises; if it carries a repair, the function is repaired and grows.
+    Parameters
+    ----------
+    function
+        A state function, or anything that takes one frame and returns arrays. A failed check
+        inside of it raises; if it carries a repair, the function is repaired and grows.
+    frames
+        An array with one row per frame, in memory, mapped from a file, or a dataset of HDF5; a
+        dictionary or tuple of such arrays; or, for a state function, a `Sample` of them, whose
+        edges may serve all frames. Frames in double precision are computed in it.
+    budget
+        "8 GiB", "60 %" of what is left, bytes, or None for all memory that is left.
+    progress
+        True to show it on standard error, False for none, None to show it if that is a terminal;
+        or a function that is called with what is done and with all there is to do (frames).
+    reduce
+        "sum", "mean", "min", "max", or ``f(carry, value) -> carry`` with ``initial``; without it
+        the values of all frames are returned, or written to ``out``.
+    initial
+        The first carry of a function that reduces.
+    out
+        Arrays, memory maps or datasets of the right shape to write values to.
 
-    ``frames``: an array with one row a frame, in memory, mapped from a file, or a dataset of
-    HDF5; a dictionary or tuple of such arrays; or, for a state function, a `Sample` of them,
-    whose edges may serve all frames. Frames in double precision are computed in it.
+    Returns
+    -------
+    tree of arrays
+        What the function returns, with an axis of frames in front; or reduced over it.
 
-    ``budget``: "8 GiB", "60 %" of what is left, or None for all memory that is left.
+    Raises
+    ------
+    MemoryPlanError
+        If one frame does not fit into the budget.
+    FrameError
+        If frames are not rows of arrays of one length.
 
-    ``reduce``: "sum", "mean", "min", "max", or ``f(carry, value) -> carry`` with ``initial``;
-    without it the values of all frames are given back, or written to ``out``: arrays, memory
-    maps or datasets of the right shape.
-
-    ``progress``: True for a bar on standard error, False for none, None for one if it is a
-    terminal, or a function that is called with the frames done and their number.
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import instar
+    >>> frames = np.arange(12.0).reshape(4, 3)
+    >>> print(instar.over_frames(lambda row: row.sum(), frames, progress=False))
+    [ 3. 12. 21. 30.]
     """
     leaves = jax.tree.leaves(frames)
     wide = any(map(_is_wide, [*leaves, *jax.tree.leaves(initial)]))

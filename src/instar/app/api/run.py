@@ -20,7 +20,7 @@ from instar.app.run.kinds import kind_of
 from instar.app.run.loop import RunLoop, StoppedError
 from instar.app.run.notes import notes_of
 from instar.app.run.planning import check_room, planned
-from instar.app.run.progress import Progress, Silent, progress_on
+from instar.app.run.progress import Progress, progress_of
 from instar.app.run.provenance import provenance
 from instar.app.run.standing import ExplodedError
 from instar.dynamics import ExplosionWarning
@@ -35,22 +35,59 @@ def run(
     out: str | Path | None = None,
     *,
     changes: Sequence[str] = (),
-    progress: Progress | bool | None = None,
+    progress: bool | Progress | Callable[[int, int], None] | None = None,
     report: bool = True,
     trusted: bool = False,
 ) -> Run:
-    """Do what a configuration says, in a new folder; gives what was found.
+    """Do what a configuration says, in a new folder.
 
-    ``out`` is the folder, in place of ``output.directory``. A run that is stopped, by a signal or
-    by a failure, goes on with `resume`; one that fails before its first step leaves no folder. At
-    its end a ``report`` is written. With ``progress=True`` it is shown how far the run is; an
-    object is told. Calculators that may start programs or load code are made only if the
-    configuration is ``trusted``.
+    A run that is stopped, by a signal or by a failure, goes on with `resume`; one that fails before
+    its first step leaves no folder. Systems that explode are frozen, and the others go on: an
+    `ExplosionWarning` counts them at the end.
 
-    Systems that explode are frozen, and the others go on: an `ExplosionWarning` names them at the
-    end. If none is left, the run ends early with an `ExplodedError`.
+    Parameters
+    ----------
+    config
+        A YAML file, or a mapping of the same form.
+    out
+        The folder, in place of ``output.directory``.
+    changes
+        Changes of the configuration, such as ``["run.steps=100"]``.
+    progress
+        True to show it on standard error, False for none, None to show it if that is a terminal;
+        or a function that is called with what is done and with all there is to do (steps).
+    report
+        Whether ``report.html`` is written at the end.
+    trusted
+        Whether the configuration may name calculators that start programs or load code.
+
+    Returns
+    -------
+    Run
+        What was found: averages, thermo, frames.
+
+    Raises
+    ------
+    ConfigurationError
+        If the configuration is wrong: all mistakes, with their lines.
+    RunDirectoryError
+        If the folder can't be used.
+    MemoryPlanError
+        If a system does not fit into the budget.
+    ExplodedError
+        If all systems have exploded; the run ends early.
+    StoppedError
+        If the run was asked to stop (SIGINT, SIGTERM), after a checkpoint.
+
+    Examples
+    --------
+    >>> import instar
+    >>> instar.run({"systems": []}, out="nowhere")
+    Traceback (most recent call last):
+        ...
+    instar.app.config.base.ConfigurationError: configuration: ...
     """
-    shown = _shower(progress)
+    shown = progress_of(progress)
     loaded = load(config, changes, trust=Trust.of(trusted))
     place = out or loaded.config.output.directory
     if place is None:
@@ -81,18 +118,48 @@ def resume(
     *,
     steps: int | None = None,
     potential: Potential | None = None,
-    progress: Progress | bool | None = None,
+    progress: bool | Progress | Callable[[int, int], None] | None = None,
     report: bool = True,
     trusted: bool = False,
 ) -> Run:
     """Go on with a run from its last checkpoint, to the number of steps that was asked for.
 
-    ``steps`` of production in all, in place of those that were asked for before: also a run that
-    has ended goes on, to what a run of that many steps would have found, to the bit. ``potential``
-    is that of a run which began with an object. ``progress``, ``report``, ``trusted`` and what
-    happens to systems that explode are as in `run`.
+    The result is that of a run that was never stopped, to the bit.
+
+    Parameters
+    ----------
+    out
+        The folder of the run.
+    steps
+        Steps of production in all, in place of those that were asked for before: also a run that
+        has ended goes on, to what a run of that many steps would have found, to the bit.
+    potential
+        That of a run which began with an object.
+    progress, report, trusted
+        As for `run`.
+
+    Returns
+    -------
+    Run
+        What was found: averages, thermo, frames.
+
+    Raises
+    ------
+    RunDirectoryError
+        If there is no run in the folder, another process works there, or its configuration has
+        changed.
+    StoppedError
+        If the run was asked to stop again.
+
+    Examples
+    --------
+    >>> import instar
+    >>> instar.resume("no/such/folder")
+    Traceback (most recent call last):
+        ...
+    instar.app.run.directory.RunDirectoryError: There is no run in no/such/folder: it has no ...
     """
-    shown = _shower(progress)
+    shown = progress_of(progress)
     directory = RunDirectory.open(Path(out))
     with directory.locked():
         changes = () if steps is None else (f"run.steps={steps}",)
@@ -119,17 +186,6 @@ def resume(
                 directory.write_config(loaded)
             loop.go()
             return _finished(directory, loaded, say, report)
-
-
-def _shower(progress: Progress | bool | None) -> Progress:
-    """What shows how far a run is."""
-    if isinstance(progress, Progress):
-        return progress
-    if progress not in (True, False, None):
-        raise TypeError(
-            f"progress is True, False, or an object of instar's class Progress, not {progress!r}."
-        )
-    return progress_on() if progress else Silent()
 
 
 @contextlib.contextmanager

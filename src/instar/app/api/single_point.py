@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import jax
 import numpy as np
 from ase import Atoms
 
 from instar.app.ase.structures import StructureError, naming_coincidences
-from instar.app.config.potentials import Trust, recipe_of
+from instar.app.config.potentials import PotentialLike, Trust, recipe_of
 from instar.app.evaluation.point import check_precision, tabled
 from instar.app.evaluation.within_budget import computed_within
 from instar.core.data.vocabulary import SHOWN
@@ -50,8 +49,8 @@ class SinglePoint:
 
 
 def single_point(
-    structures: Any,
-    potential: Any,
+    structures: Atoms | Iterable[Atoms],
+    potential: PotentialLike,
     precision: str = "float64",
     budget: str | int | float | None = None,
     *,
@@ -59,10 +58,47 @@ def single_point(
 ) -> SinglePoint:
     """Energies, forces and stresses of structures of any mix of sizes and cells.
 
-    ``potential`` is an object of `instar.potentials`, or the mapping (or list of mappings) that
-    stands in configuration files. Structures are computed as one program where they fit into
-    ``budget`` ("8 GiB", "60 %", or None for all memory that is left), else as several. A mapping
-    may name calculators that start programs or load code only if it is ``trusted``.
+        F = −∂U/∂r        σ = (1/V) ∂U/∂ε
+
+    Parameters
+    ----------
+    structures
+        One `ase.Atoms` or several; positions in Å.
+    potential
+        An object of `instar.potentials`, or the mapping (or list of mappings) that stands in
+        configuration files.
+    precision
+        "float64" or "float32"; no switch of JAX is needed.
+    budget
+        Memory: "8 GiB", "60 %" of what is left, bytes, or None for all that is left. Structures
+        are computed as one program where they fit into it, else as several.
+    trusted
+        Whether a mapping may name calculators that start programs or load code.
+
+    Returns
+    -------
+    SinglePoint
+        ``energies`` (structures,) in eV, ``forces`` one array (atoms, 3) each in eV/Å, ``stresses``
+        (structures, 3, 3) in eV/Å³ with the sign of ASE, NaN where a structure has no volume.
+
+    Raises
+    ------
+    StructureError
+        If the structures lack what the potential needs.
+    ConfigurationError
+        If a mapping is not a potential.
+    MemoryPlanError
+        If a structure can't fit into the budget.
+
+    Examples
+    --------
+    >>> from ase import Atoms
+    >>> import instar
+    >>> argon = {"epsilon": "0.01 eV", "sigma": "3.4 angstrom"}
+    >>> potential = {"type": "lennard_jones", "cutoff": 9, "parameters": {"Ar": argon}}
+    >>> instar.single_point(Atoms("Ar2", [[0, 0, 0], [0, 0, 3.4 * 2 ** (1 / 6)]]), potential)
+    SinglePoint of 1 structures
+      0: -0.010000 eV, forces up to ... eV/Å
     """
     if not isinstance(structures, Iterable):
         raise StructureError(f"Structures are ase.Atoms or a list of them, not {structures!r}.")

@@ -32,10 +32,32 @@ class CalculatorError(PotentialError):
 def ase_potential(calculator: Any, elements: Mapping[str, str] | None = None) -> AsePotential:
     """A potential that asks an ASE calculator for energies, forces and stresses.
 
-    Labels of particles are chemical symbols; ``elements`` names those of other labels, such as
-    ``{"OW": "O"}``. Every system is one call, one after the other, of this one calculator: it
-    need not be thread safe, and must not be used elsewhere meanwhile. Nor may it call JAX, which
-    waits for this very call. The energy can be differentiated once, by positions.
+    Every system is one call, one after the other, of this one calculator: it need not be thread
+    safe, and must not be used elsewhere meanwhile. Nor may it call JAX, which waits for this very
+    call. The energy can be differentiated once, by positions.
+
+    Parameters
+    ----------
+    calculator
+        Any calculator of ASE, with energies in eV and forces in eV/Å.
+    elements
+        Chemical symbols of labels that are none, such as ``{"OW": "O"}``.
+
+    Returns
+    -------
+    AsePotential
+        A potential that adds up with others.
+
+    Raises
+    ------
+    PotentialError
+        If it is not a calculator, or one that instar made.
+
+    Examples
+    --------
+    >>> from ase.calculators.emt import EMT
+    >>> import instar
+    >>> emt = instar.ase_potential(EMT())
     """
     if any(kind.__module__.startswith("instar.") for kind in type(calculator).__mro__):
         raise PotentialError(

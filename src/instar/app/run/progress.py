@@ -16,7 +16,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-__all__ = ["Lines", "Panelled", "Progress", "Silent", "progress_on"]
+__all__ = ["Called", "Lines", "Panelled", "Progress", "Silent", "progress_of", "progress_on"]
 
 _EVERY = 10.0
 """Seconds between lines."""
@@ -163,6 +163,31 @@ class Panelled(_Told):
             table.add_row(Text(name, style="dim"), Text(fact))
         bar = ProgressBar(total=last, completed=step)
         self.live.update(Panel(Group(Padding(bar, 0), table), title="instar", border_style="dim"))
+
+
+class Called(Progress):
+    """Calls a function with the steps that are made, and with all of them."""
+
+    def __init__(self, function: Callable[[int, int], None]) -> None:
+        self._function = function
+
+    def update(
+        self, step: int, last: int, phase: str, thermo: Mapping[str, np.ndarray], memory: str
+    ) -> None:
+        """Tell it."""
+        self._function(step, last)
+
+
+def progress_of(given: bool | Progress | Callable[[int, int], None] | None) -> Progress:
+    """What shows progress: True and False say whether, None asks if there is a terminal."""
+    if isinstance(given, Progress):
+        return given
+    if callable(given):
+        return Called(given)
+    if given not in (True, False, None):
+        raise TypeError(f"progress is True, False, a function or a Progress, not {given!r}.")
+    wanted = sys.stderr.isatty() if given is None else given
+    return progress_on() if wanted else Silent()
 
 
 def progress_on(stream: Any = None) -> Progress:

@@ -27,7 +27,31 @@ def read_topology(path: str | Path, **options: Any) -> Topology:
 
     A JSON file is one that the folder of a run has.
 
-    What can't be read as it is meant is a `TopologyError` that says where, and what to do.
+    Parameters
+    ----------
+    path
+        The data file or the PDB file.
+    **options
+        Those of the kind of file, as above; ``cutoff`` in Å or as text with a unit.
+
+    Returns
+    -------
+    Topology
+        ``atoms`` (positions in Å, masses in amu, charges in e, labels) and ``potential``, mappings
+        as they stand in a configuration.
+
+    Raises
+    ------
+    TopologyError
+        If something can't be read as it is meant; it says where, and what to do.
+
+    Examples
+    --------
+    >>> import instar
+    >>> instar.read_topology("no-such.data", units="real")
+    Traceback (most recent call last):
+        ...
+    instar.app.topology.base.TopologyError: There is no file no-such.data.
     """
     path = Path(path)
     if not path.is_file():

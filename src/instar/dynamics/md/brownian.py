@@ -12,14 +12,12 @@ particles; a particle diffuses with D = k_B T/mγ.
 
 from __future__ import annotations
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from instar.core.utils.declaration import Option
-from instar.dynamics.knobs import checked
+from instar.dynamics.knobs import Knob, Numbers, checked
 from instar.dynamics.md.declared import thermostat
 from instar.dynamics.md.langevin import with_bath
 from instar.dynamics.part import Step
@@ -33,10 +31,39 @@ __all__ = ["brownian"]
         "friction γ: particles diffuse with D = k_B T/mγ", unit="1/ps", above=0, default="1 /ps"
     ),
 )
-def brownian(time_step: Any, temperature: Any, friction: Any) -> Step:
-    """Overdamped motion at that temperature (K); ``friction`` γ in 1/time, D = k_B T/mγ.
+def brownian(time_step: Numbers, temperature: Knob, friction: Numbers) -> Step:
+    """Overdamped motion at constant temperature: Brownian dynamics.
 
-    Conserved: K + U of the auxiliary motion less its heat.
+        r += Δt F/mγ + √(½ k_B T Δt/mγ) (ξ' + ξ)
+
+    with the noise ξ of this step and ξ' of the one before: the limit of BAOAB for large friction.
+    B. Leimkuhler and C. Matthews, Appl. Math. Res. Express 2013, 34. A free particle diffuses with
+    D = k_B T/mγ. Conserved: K + U of the auxiliary motion less its heat.
+
+    Parameters
+    ----------
+    time_step
+        Δt in Å·√(amu/eV): ``2 * instar.units.fs``.
+    temperature
+        In K: one for all systems, one each, or a `Ramp`.
+    friction
+        γ in 1/time.
+
+    Returns
+    -------
+    Step
+        What `simulate` takes.
+
+    Raises
+    ------
+    ValueError
+        If a number is not in its range.
+
+    Examples
+    --------
+    >>> import instar
+    >>> from instar.units import fs, ps
+    >>> method = instar.md.brownian(5 * fs, temperature=300.0, friction=50 / ps)
     """
     checked("time step", time_step)
     checked("temperature", temperature, "from")

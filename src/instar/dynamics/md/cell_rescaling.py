@@ -33,7 +33,7 @@ from jax import Array, lax
 from instar.core.utils.declaration import Option
 from instar.core.utils.jax import dataclass, field
 from instar.dynamics.containment import chosen
-from instar.dynamics.knobs import checked, checked_every, knob, scaled
+from instar.dynamics.knobs import Knob, Numbers, checked, checked_every, knob, scaled
 from instar.dynamics.md.coupling import (
     MODES,
     Coupling,
@@ -70,21 +70,63 @@ _LARGEST = 0.1
     coupling=COUPLING,
 )
 def cell_rescaling(
-    time_step: Any,
-    temperature: Any,
-    pressure: Any,
+    time_step: Numbers,
+    temperature: Knob,
+    pressure: Knob,
     *,
-    time_constant: Any,
-    pressure_time_constant: Any,
-    compressibility: Any,
+    time_constant: Knob,
+    pressure_time_constant: Numbers,
+    compressibility: Numbers,
     coupling: Coupling = "isotropic",
     every: int = 20,
 ) -> Step:
-    """Constant pressure (eV/Å³) and temperature (K); times in Å·√(amu/eV).
+    """Constant pressure and temperature by random small deformations: stochastic cell rescaling.
 
-    ``compressibility`` β in Å³/eV is that of the material, roughly: only β/τ matters, and only for
-    how fast the volume settles; moves too large are rejected more often. It is the step of
-    `velocity_rescaling` with one part after it.
+        dε = c (P − P₀) dt + √(2 c k_B T/V) dW,   c = β/3τ
+
+    M. Bernetti and G. Bussi, J. Chem. Phys. 153, 114107 (2020); V. Del Tatto, P. Raiteri, M.
+    Bernetti, G. Bussi, Appl. Sci. 12, 1139 (2022). Moves of the cell are accepted as Metropolis and
+    Hastings say, so that their size makes no error. It is the step of `velocity_rescaling` with one
+    part after it. Conserved: K + U less the heat.
+
+    Parameters
+    ----------
+    time_step
+        Δt in Å·√(amu/eV): ``2 * instar.units.fs``.
+    temperature
+        In K: one for all systems, one each, or a `Ramp`.
+    pressure
+        In eV/Å³, as ``100 * instar.units.bar``: one for all systems, one each, or a `Ramp`.
+    time_constant
+        τ of the thermostat in Å·√(amu/eV). 0.1 ps is usual.
+    pressure_time_constant
+        τ of the cell in Å·√(amu/eV). 1 ps is usual.
+    compressibility
+        β in Å³/eV, roughly that of the material: only β/τ matters, and only for how fast the volume
+        settles. ``4.5e-5 / instar.units.bar`` is that of water.
+    coupling
+        What moves: the volume ("isotropic"), the three lengths ("anisotropic"), or the whole cell
+        ("full"). The last two are for solids.
+    every
+        Steps between two moves of the cell.
+
+    Returns
+    -------
+    Step
+        What `simulate` takes.
+
+    Raises
+    ------
+    ValueError
+        If a number is not in its range.
+
+    Examples
+    --------
+    >>> import instar
+    >>> from instar.units import bar, fs, ps
+    >>> times = {"time_constant": 0.1 * ps, "pressure_time_constant": 1 * ps}
+    >>> beta = 2e-4 / bar
+    >>> method = instar.md.cell_rescaling(2 * fs, 90.0, 100 * bar, compressibility=beta, **times)
     """
     checked("time step", time_step)
     checked("temperature", temperature)
@@ -95,7 +137,7 @@ def cell_rescaling(
     checked_every(every)
     kick = Kick(scaled(time_step, 0.5))
     bath = VelocityRescaling(time_step, temperature, time_constant)
-    rate = compressibility / (3 * pressure_time_constant)
+    rate = scaled(compressibility, 1) / scaled(pressure_time_constant, 3)
     cell = CellRescaling(scaled(time_step, every), temperature, pressure, rate, coupling, every)
     return step_of(kick, Drift(time_step), Forces(virial_every=every), kick, bath, cell)
 

@@ -19,7 +19,7 @@ from jax import Array
 
 from instar.core.utils.declaration import Option
 from instar.core.utils.jax import dataclass
-from instar.dynamics.knobs import checked, knob, scaled
+from instar.dynamics.knobs import Knob, Numbers, checked, knob, scaled
 from instar.dynamics.md.centre import without_net_velocity
 from instar.dynamics.md.declared import thermostat
 from instar.dynamics.md.forces import Forces
@@ -39,10 +39,42 @@ __all__ = ["OrnsteinUhlenbeck", "langevin", "thermal_velocities", "with_bath"]
         "friction γ: velocities are forgotten after 1/γ", unit="1/ps", above=0, default="1 /ps"
     ),
 )
-def langevin(time_step: Any, temperature: Any, friction: Any) -> Step:
-    """Constant temperature (K); ``friction`` γ in 1/time, ``time_step`` in Å·√(amu/eV).
+def langevin(time_step: Numbers, temperature: Knob, friction: Knob) -> Step:
+    """Constant temperature by friction and noise on every atom: Langevin dynamics by BAOAB.
 
-    It is the step of `nve` with its drift cut in two and one part inserted.
+        B  v += ½Δt F/m
+        A  r += ½Δt v
+        O  v = e^(−γΔt) v + √((1 − e^(−2γΔt)) k_B T/m) ξ
+        A, forces, B
+
+    B. Leimkuhler and C. Matthews, J. Chem. Phys. 138, 174102 (2013); with constraints g-BAOAB,
+    Proc. R. Soc. A 472, 20160138 (2016). It is the step of `nve` with its drift cut in two and one
+    part inserted. Conserved: K + U less the heat that O puts in.
+
+    Parameters
+    ----------
+    time_step
+        Δt in Å·√(amu/eV): ``2 * instar.units.fs``.
+    temperature
+        In K: one for all systems, one each, or a `Ramp`.
+    friction
+        γ in 1/time: velocities are forgotten after 1/γ. ``1 / instar.units.ps`` is usual.
+
+    Returns
+    -------
+    Step
+        What `simulate` takes.
+
+    Raises
+    ------
+    ValueError
+        If a number is not in its range.
+
+    Examples
+    --------
+    >>> import instar
+    >>> from instar.units import fs, ps
+    >>> method = instar.md.langevin(2 * fs, temperature=[80.0, 120.0], friction=1 / ps)
     """
     checked("time step", time_step)
     checked("temperature", temperature, "from")

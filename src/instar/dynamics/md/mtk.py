@@ -27,7 +27,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from instar.core.utils.jax import dataclass, field
-from instar.dynamics.knobs import checked, checked_every, knob, scaled
+from instar.dynamics.knobs import Knob, Numbers, checked, checked_every, knob, scaled
 from instar.dynamics.md.coupling import (
     MODES,
     Coupling,
@@ -58,19 +58,60 @@ __all__ = ["Barostat", "mtk"]
     coupling=COUPLING,
 )
 def mtk(
-    time_step: Any,
-    temperature: Any,
-    pressure: Any,
+    time_step: Numbers,
+    temperature: Knob,
+    pressure: Knob,
     *,
-    time_constant: Any,
-    pressure_time_constant: Any,
+    time_constant: Knob,
+    pressure_time_constant: Knob,
     coupling: Coupling = "isotropic",
     length: int = 3,
     every: int = 1,
 ) -> Step:
-    """Constant pressure (eV/Å³) and temperature (K); times in Å·√(amu/eV).
+    """Constant pressure and temperature without random numbers: Martyna–Tobias–Klein.
 
-    It is the step of `nose_hoover` with a cell that is pushed, and takes particles along.
+        dr/dt = v + r·G,   dA/dt = A·G,   W dG/dt = V (P − P₀) + (2K/N_f) 1
+
+    G. J. Martyna, D. J. Tobias, M. L. Klein, J. Chem. Phys. 101, 4177 (1994). It is the step of
+    `nose_hoover` with a cell that is pushed, and takes molecules along as wholes. Conserved:
+    K + U + P₀V and the energies of the cell and of both chains.
+
+    Parameters
+    ----------
+    time_step
+        Δt in Å·√(amu/eV): ``2 * instar.units.fs``.
+    temperature
+        In K: one for all systems, one each, or a `Ramp`.
+    pressure
+        In eV/Å³, as ``100 * instar.units.bar``: one for all systems, one each, or a `Ramp`.
+    time_constant
+        τ of the thermostat in Å·√(amu/eV). 0.1 ps is usual.
+    pressure_time_constant
+        τ of the cell in Å·√(amu/eV). 1 ps is usual.
+    coupling
+        What moves: the volume ("isotropic"), the three lengths ("anisotropic"), or the whole cell
+        ("full"). The last two are for solids.
+    length
+        How many thermostats are in each chain.
+    every
+        Steps between two pushes of the cell; more of them save virials.
+
+    Returns
+    -------
+    Step
+        What `simulate` takes; prepare the state first: ``state = method.begin(state)``.
+
+    Raises
+    ------
+    ValueError
+        If a number is not in its range.
+
+    Examples
+    --------
+    >>> import instar
+    >>> from instar.units import bar, fs, ps
+    >>> times = {"time_constant": 0.1 * ps, "pressure_time_constant": 1 * ps}
+    >>> method = instar.md.mtk(2 * fs, temperature=90.0, pressure=100 * bar, **times)
     """
     checked("time step", time_step)
     checked("temperature", temperature)

@@ -18,7 +18,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from instar.core.utils.jax import dataclass, field
-from instar.dynamics.knobs import checked, knob, scaled
+from instar.dynamics.knobs import Knob, Numbers, checked, knob, scaled
 from instar.dynamics.md.declared import TIME_CONSTANT, thermostat
 from instar.dynamics.md.forces import Forces
 from instar.dynamics.md.motion import Drift, Kick
@@ -35,10 +35,43 @@ _WEIGHTS = (1 / (2 - _CUBE_ROOT), -_CUBE_ROOT / (2 - _CUBE_ROOT), 1 / (2 - _CUBE
 
 
 @thermostat("nose_hoover", time_constant=TIME_CONSTANT)
-def nose_hoover(time_step: Any, temperature: Any, time_constant: Any, length: int = 3) -> Step:
-    """Constant temperature (K) by a chain of thermostats; times in Å·√(amu/eV).
+def nose_hoover(
+    time_step: Numbers, temperature: Knob, time_constant: Knob, length: int = 3
+) -> Step:
+    """Constant temperature without random numbers, by a chain of thermostats: Nosé–Hoover chains.
 
-    It is the step of `nve` between two halves of the chain.
+        dv/dt = F/m − ξ₁ v,   Q₁ dξ₁/dt = 2K − N_f k_B T − Q₁ ξ₁ ξ₂, …,   Q₁ = N_f k_B T τ²
+
+    G. J. Martyna, M. L. Klein, M. Tuckerman, J. Chem. Phys. 97, 2635 (1992); integrated as in
+    G. J. Martyna, M. E. Tuckerman, D. J. Tobias, M. L. Klein, Mol. Phys. 87, 1117 (1996). It is the
+    step of `nve` between two halves of the chain. Conserved: K + U and the energy of the chain.
+
+    Parameters
+    ----------
+    time_step
+        Δt in Å·√(amu/eV): ``2 * instar.units.fs``.
+    temperature
+        In K: one for all systems, one each, or a `Ramp`.
+    time_constant
+        τ in Å·√(amu/eV), the period of the chain. 0.1 ps is usual.
+    length
+        How many thermostats are in the chain.
+
+    Returns
+    -------
+    Step
+        What `simulate` takes; prepare the state first: ``state = method.begin(state)``.
+
+    Raises
+    ------
+    ValueError
+        If a number is not in its range.
+
+    Examples
+    --------
+    >>> import instar
+    >>> from instar.units import fs, ps
+    >>> method = instar.md.nose_hoover(2 * fs, temperature=90.0, time_constant=0.1 * ps)
     """
     checked("time step", time_step)
     checked("temperature", temperature)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 from jax import Array
 
 from instar.core.utils.precision import in_precision
-from instar.dynamics.knobs import knob
+from instar.dynamics.knobs import Knob, knob
 from instar.dynamics.md.centre import without_net_velocity
 from instar.dynamics.md.langevin import thermal_velocities
 from instar.dynamics.md.motion import on_constraints
@@ -34,12 +32,31 @@ def _drawn(key: Array, state: State, temperature: Array) -> State:
 
 
 @in_precision
-def draw_velocities(key: Array, state: State, temperature: Any) -> State:
-    """Velocities from the Maxwell–Boltzmann distribution, at exactly that temperature (K).
+def draw_velocities(key: Array, state: State, temperature: Knob) -> State:
+    """The state with velocities from the Maxwell–Boltzmann distribution, at that temperature.
 
-    They meet the constraints, and the centre of mass is at rest where it is held; then all
-    velocities of a system are scaled, so that 2K = N_f k_B T. ``temperature`` is one for all
-    systems, or one each.
+        v = √(k_B T/m) ξ, then scaled so that 2K = N_f k_B T exactly
+
+    They meet the constraints, and the centre of mass is at rest where it is held.
+
+    Parameters
+    ----------
+    key
+        A key of JAX: ``jax.random.key(0)``.
+    state
+        Such as `instar.md_state` makes.
+    temperature
+        In K, one for all systems or one each.
+
+    Returns
+    -------
+    State
+        With other velocities.
+
+    Raises
+    ------
+    ValueError
+        If a temperature is below zero, or there are not as many as systems.
     """
     wanted = knob(temperature, state)
     if not bool(jnp.all(jnp.isfinite(wanted) & (wanted >= 0))):

@@ -18,7 +18,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from instar.core.utils.jax import dataclass
-from instar.dynamics.knobs import checked, knob, scaled
+from instar.dynamics.knobs import Knob, Numbers, checked, knob, scaled
 from instar.dynamics.md.declared import TIME_CONSTANT, thermostat
 from instar.dynamics.md.forces import Forces
 from instar.dynamics.md.motion import Drift, Kick
@@ -32,10 +32,39 @@ __all__ = ["VelocityRescaling", "velocity_rescaling"]
 
 
 @thermostat("velocity_rescaling", time_constant=TIME_CONSTANT)
-def velocity_rescaling(time_step: Any, temperature: Any, time_constant: Any) -> Step:
-    """Constant temperature (K); ``time_step`` and ``time_constant`` τ in Å·√(amu/eV).
+def velocity_rescaling(time_step: Numbers, temperature: Knob, time_constant: Knob) -> Step:
+    """Constant temperature by one random factor per system: stochastic velocity rescaling.
 
-    It is the step of `nve` with one part after it.
+        K_new = c K + (1 − c) K̄/N_f (R² + S) + 2 R √(c (1 − c) K K̄/N_f),   c = e^(−Δt/τ)
+
+    with K̄ = ½ N_f k_B T, a normal number R and a sum S of N_f − 1 squared ones. G. Bussi, D.
+    Donadio, M. Parrinello, J. Chem. Phys. 126, 014101 (2007). It is the step of `nve` with one part
+    after it, and hardly disturbs the motion. Conserved: K + U less the heat put in.
+
+    Parameters
+    ----------
+    time_step
+        Δt in Å·√(amu/eV): ``2 * instar.units.fs``.
+    temperature
+        In K: one for all systems, one each, or a `Ramp`.
+    time_constant
+        τ in Å·√(amu/eV): the kinetic energy is forgotten after it. 0.1 ps is usual.
+
+    Returns
+    -------
+    Step
+        What `simulate` takes.
+
+    Raises
+    ------
+    ValueError
+        If a number is not in its range.
+
+    Examples
+    --------
+    >>> import instar
+    >>> from instar.units import fs, ps
+    >>> method = instar.md.velocity_rescaling(2 * fs, temperature=90.0, time_constant=0.1 * ps)
     """
     checked("time step", time_step)
     checked("temperature", temperature, "from")
