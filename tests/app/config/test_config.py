@@ -334,7 +334,7 @@ def test_the_configuration_to_start_from_is_right(tmp_path, monkeypatch, capsys)
     monkeypatch.chdir(tmp_path)
     assert main(["new", "argon"]) == 0
     assert main(["validate", "argon.yaml"]) == 0
-    assert "argon.yaml is right: 5 systems, 1280 atoms." in capsys.readouterr().out
+    assert "argon.yaml is valid: 5 systems, 1280 atoms." in capsys.readouterr().out
     assert main(["new", "argon"]) == 1
     assert "NAME" not in (tmp_path / "argon.yaml").read_text()
     assert max(map(len, template("x").splitlines())) <= 110

@@ -176,7 +176,7 @@ def test_a_run_that_can_not_fit_into_its_budget_is_refused_before_it_begins(tmp_
 
 def test_a_folder_with_other_things_in_it_is_left_alone(tmp_path):
     (tmp_path / "thesis.tex").write_text("years of work")
-    with raises(RunDirectoryError, f"{tmp_path} is there already, and is no run."):
+    with raises(RunDirectoryError, f"{tmp_path} exists and is not an instar run."):
         run(configuration(), out=tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 

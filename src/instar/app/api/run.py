@@ -39,7 +39,7 @@ def run(
     report: bool = True,
     trusted: bool = False,
 ) -> Run:
-    """Do what a configuration says, in a new folder.
+    """Run a simulation from a configuration, in a new folder.
 
     A run that is stopped, by a signal or by a failure, goes on with `resume`; one that fails before
     its first step leaves no folder. Systems that explode are frozen, and the others go on: an

@@ -108,18 +108,16 @@ def _parser() -> argparse.ArgumentParser:
             help="change an entry, such as run.steps=1000; may be given again",
         )
 
-    run = added_command("run", _run, "Do what a configuration says, in a new folder.")
+    run = added_command("run", _run, "Run a simulation from a YAML file in a new directory.")
     of_config(run)
     run.add_argument("--out", type=Path, metavar="DIR", help="the folder of the run")
-    resume = added_command(
-        "resume", _resume, "Go on with a run that was stopped, or is to be longer."
-    )
+    resume = added_command("resume", _resume, "Continue a run that was stopped, or make it longer.")
     resume.add_argument("directory", type=Path, metavar="DIR")
     resume.add_argument(
         "--steps",
         type=_count,
         metavar="N",
-        help="steps of production in all, in place of run.steps",
+        help="total number of production steps, in place of run.steps",
     )
     for added in (run, resume):
         _trusting(added)
@@ -127,13 +125,20 @@ def _parser() -> argparse.ArgumentParser:
             "--threads", type=_count, metavar="N", help="keep to that many cores of the CPU"
         )
         added.add_argument(
-            "--devices", type=_count, metavar="N", help="parts that the cores are divided into"
+            "--devices",
+            type=_count,
+            metavar="N",
+            help="number of devices that the cores are divided into",
         )
-    of_config(added_command("plan", _plan, "Say what a run would take, without running it."))
-    of_config(added_command("validate", _validate, "Look for mistakes in a configuration."))
-    report = added_command("report", _report, "Write the report of a run, as far as it has come.")
+    of_config(
+        added_command(
+            "plan", _plan, "Show the memory and disk space that a run needs, without running it."
+        )
+    )
+    of_config(added_command("validate", _validate, "Check a configuration for mistakes."))
+    report = added_command("report", _report, "Write the report of a run, finished or not.")
     report.add_argument("directory", type=Path, metavar="DIR")
-    export = added_command("export", _export, "Write what a run has found for other programs.")
+    export = added_command("export", _export, "Export a run for other programs.")
     export.add_argument("directory", type=Path, metavar="DIR")
     export.add_argument(
         "--to", required=True, metavar="FORMAT", help="extxyz, h5md, pdb, dcd, xtc, csv, …"
@@ -212,7 +217,9 @@ def _validate(options: Any) -> int:
 
     loaded = load(options.config, options.changes, trust=Trust.UNTRIED)
     atoms = int(loaded.counts.sum())
-    print(f"{options.config} is right: {len(loaded.structures)} systems, {atoms} atoms.")
+    count = len(loaded.structures)
+    systems = "1 system" if count == 1 else f"{count} systems"
+    print(f"{options.config} is valid: {systems}, {atoms} atoms.")
     _say_untried(loaded)
     for note in notes_of(loaded):
         print(note)
@@ -273,7 +280,7 @@ def _new(options: Any) -> int:
 
     path = Path(options.name).with_suffix(".yaml")
     if path.exists():
-        raise RunDirectoryError(f"{path} is there already; choose another name.")
+        raise RunDirectoryError(f"{path} exists already; choose another name.")
     path.write_text(template(path.stem), encoding="utf-8")
     print(f"Wrote {path}. Run it: instar run {path}")
     return 0

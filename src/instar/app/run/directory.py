@@ -124,7 +124,7 @@ class RunDirectory:
             )
         if not self._is_free():
             raise RunDirectoryError(
-                f"{self.path} is there already, and is no run.\nChoose another folder: --out DIR"
+                f"{self.path} exists and is not an instar run.\nChoose another folder: --out DIR"
             )
 
     def _is_free(self) -> bool:
