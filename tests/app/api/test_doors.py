@@ -164,7 +164,7 @@ def test_parameters_that_lost_digits_are_refused():
         ),
         (ARGON | {"parameters": {"Ar": {"epsilon": -1, "sigma": 1}}}, ["parameters.Ar.epsilon"]),
         (ARGON | {"cutoff": "5 nm^999"}, ["potential[0].cutoff"]),
-        (ARGON | {"pairs": {"ArKr": {"epsilon": 1, "sigma": 1}}}, ["no pair of labels"]),
+        (ARGON | {"pairs": {"ArKr": {"epsilon": 1, "sigma": 1}}}, ["not a pair of labels"]),
         (
             {"type": "morse", "cutoff": "5 K", "parameters": {"Ar": {"D": 1, "a": 1, "r": 1}}},
             ["cutoff", "parameters.Ar.r0: is missing", "did you mean 'r0'"],

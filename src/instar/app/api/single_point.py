@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
@@ -18,6 +19,11 @@ from instar.core.utils.html_text import html_table
 from instar.memory import find_budget
 
 __all__ = ["SinglePoint", "single_point"]
+
+if TYPE_CHECKING:
+    StructuresLike = Atoms | Iterable[Atoms]
+else:
+    StructuresLike = Any  # what is none is refused in words
 
 
 @dataclass(frozen=True)
@@ -49,7 +55,7 @@ class SinglePoint:
 
 
 def single_point(
-    structures: Atoms | Iterable[Atoms],
+    structures: StructuresLike,
     potential: PotentialLike,
     precision: str = "float64",
     budget: str | int | float | None = None,
