@@ -28,10 +28,10 @@ from ase import Atoms
 
 from instar.app.cli.main import main
 from instar.app.config import load
+from instar.app.run.agreement import marks_of
 from instar.app.run.columns import appending, recording_of
 from instar.app.run.directory import RunDirectory
 from instar.app.run.kinds import kind_of
-from instar.app.run.loop import _digest
 from instar.storage import write_checkpoint
 
 SECONDS = 10
@@ -168,12 +168,12 @@ CONFIGURATIONS = {
     ),
     "a --set that is no YAML": Row(
         usual("seed", value=1),
-        r"--set seed=\[: the value is no YAML\.",
+        r"--set seed=\[: the value is not YAML\.",
         ("validate", "a.yaml", "--set", "seed=["),
     ),
     "a --set that is no int": Row(
         usual("seed", value=1),
-        r"--set seed=!!int x: the value is no YAML\.",
+        r"--set seed=!!int x: the value is not YAML\.",
         ("validate", "a.yaml", "--set", "seed=!!int x"),
     ),
 }  # fmt: skip
@@ -205,7 +205,7 @@ STRUCTURES = {
     ),
     "a database": Row(
         file_of("x.db", b"SQLite format 3\0" + bytes(84)),
-        FILE + r"x\.db is of the format 'db', which is not read, as it may hold more than data; .*",
+        FILE + r"x\.db can't be read: file is not a database",
     ),
     "a database of JSON": Row(
         file_of("x.json", b"{}"), FILE + r"x\.json is of the format 'json', which is not read, .*"
@@ -353,15 +353,15 @@ def sent(here):
         for name, columns in recording._all.items()
     }
     streams["frames"]["cell"][:] = np.eye(3)
-    appending(recording, streams["thermo"], streams["frames"], loaded.config.method)()
+    appending(recording, streams["thermo"], streams["frames"], loaded.config.method.time)()
     recording.commit()
     checkpoint(directory.path, META)
     return directory.path
 
 
 def checkpoint(folder, meta, arrays=None):
-    digest = _digest(load(folder / "config.yaml"))
-    about = {"configuration": digest, **meta}
+    marks = marks_of(load(folder / "config.yaml"))
+    about = {"configuration": marks, "ends": {}, "exploded": [], **meta}
     about = {key: value for key, value in about.items() if value is not None}
     write_checkpoint(folder / "checkpoints", 1, arrays or {}, about)
 
@@ -456,7 +456,7 @@ FOLDERS = {
         lambda folder: checkpoint(folder, META | {"step": None}), NEWEST + "step: field required.", RESUME
     ),
     "a checkpoint beyond the last step": Row(
-        lambda folder: checkpoint(folder, META | {"step": 201}), NEWEST + "step 201 of 200.", RESUME
+        lambda folder: checkpoint(folder, META | {"step": 201}), r"The run in {here}/run has made 181 steps of production already; .*", RESUME
     ),
     "a checkpoint of half a system": Row(
         lambda folder: checkpoint(folder, META | {"systems": [0]}), NEWEST + "systems: .*", RESUME
@@ -470,8 +470,8 @@ FOLDERS = {
         NEWEST + r"sizes\.images: .*", RESUME,
     ),
     "a checkpoint of another configuration": Row(
-        lambda folder: checkpoint(folder, META | {"configuration": "another"}),
-        "The checkpoints in {here}/run are those of another configuration.", RESUME,
+        lambda folder: checkpoint(folder, META | {"configuration": {"seed": "another"}}),
+        r"The checkpoints in {here}/run are those of another configuration: .*", RESUME,
     ),
     "structures that are none": Row(
         written("structures.npz", b"nothing"), NPZ + r"it is no archive of arrays .*", RESUME
@@ -503,7 +503,7 @@ FOLDERS = {
         r"{here}/run/summary\.json is damaged: systems: field required\.", REPORT,
     ),
     "a summary of another trajectory": Row(
-        written("summary.json", b'{"rows": 1, "shown": [], "observed": {}, "systems": []}'),
+        written("summary.json", b'{"rows": 1, "shown": [], "observed": {}, "systems": [], "exploded": []}'),
         r"{here}/run/summary\.json is that of another trajectory\.", REPORT,
     ),
     "nesting of thousands in a summary": Row(
@@ -544,9 +544,9 @@ FOLDERS = {
     "a trajectory without frames": Row(
         in_main(lambda file: file.__delitem__("frames")), H5 + " is damaged: it has no group frames.", EXPORT
     ),
-    "a trajectory of no version": Row(
-        in_main(lambda file: file.attrs.__delitem__("version")),
-        H5 + " is a recording of version None; this instar reads 1.", EXPORT,
+    "a trajectory of another version": Row(
+        in_main(lambda file: file.attrs.__setitem__("version", 9)),
+        H5 + " is a recording of version 9; this instar reads 1.", EXPORT,
     ),
     "a trajectory that is none": Row(
         written("trajectory.h5", b"nothing"), H5 + " can't be read as HDF5: .*", EXPORT

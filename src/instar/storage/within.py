@@ -29,9 +29,6 @@ _PACKED = 1100
 _ALWAYS = 2**24
 """Bytes that are never too many."""
 
-_KINDS = "fiubS"
-"""Numbers, and text of a fixed length; text of any length is kept apart from a dataset."""
-
 _WIDEST = 16
 """Numbers of each particle or system in one row of a column."""
 
@@ -82,6 +79,11 @@ def _check_segment(path: Path, stamp: tuple[int, ...]) -> None:
             _check_size(path, one)
 
 
+def _kinds(name: str) -> str:
+    """Kinds of numbers; names are text of a fixed length, as any length is kept elsewhere."""
+    return "S" if name == "names" else "fiub"
+
+
 def _datasets(path: Path, group: Any, depth: int) -> Iterator[Any]:
     """All datasets; none that a link leads to, or whose bytes are elsewhere."""
     if depth > _DEEPEST:
@@ -95,10 +97,8 @@ def _datasets(path: Path, group: Any, depth: int) -> Iterator[Any]:
         if isinstance(item, h5py.Group):
             yield from _datasets(path, item, depth + 1)
             continue
-        if not isinstance(item, h5py.Dataset) or item.dtype.kind not in _KINDS:
-            raise RecordingError(
-                f"{path} has something else than numbers and text at {group.name}/{name}."
-            )
+        if not isinstance(item, h5py.Dataset) or item.dtype.kind not in _kinds(name):
+            raise RecordingError(f"{path} has something else than numbers at {group.name}/{name}.")
         if item.shape is None:
             raise RecordingError(f"{path} has nothing at {group.name}/{name}.")
         if item.external:

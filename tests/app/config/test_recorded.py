@@ -44,7 +44,7 @@ def test_the_same_potential_has_the_same_record():
     assert record_of(ONE) == record_of(SAME)
     assert record_of(Mine(1.0, scaled(2))) == record_of(Mine(1.0, scaled(2)))
     assert is_record(record_of(ONE))
-    assert record_of(ONE)["object"].endswith("test_given.Mine")
+    assert record_of(ONE)["object"].endswith("test_recorded.Mine")
 
 
 def test_every_difference_makes_another_record():

@@ -9,7 +9,6 @@ from app.runs import METHODS, OBSERVE, configuration, run, written
 from support import raises
 
 import instar
-from instar.app.api.run import _shower
 from instar.app.cli.main import main
 from instar.app.config import load
 from instar.app.config.resolved import resolved
@@ -17,7 +16,7 @@ from instar.app.run import directory as directories
 from instar.app.run.directory import RunDirectory, RunDirectoryError
 from instar.app.run.notes import notes_of
 from instar.app.run.planning import _plan, check_room
-from instar.app.run.progress import Lines, Progress, Silent
+from instar.app.run.progress import Lines, Progress, Silent, progress_of
 from instar.memory import find_budget
 
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
@@ -60,7 +59,7 @@ def test_a_folder_that_is_whole_has_its_name_and_nothing_else(tmp_path, monkeypa
     names = {"config.yaml", "resolved.yaml", "structures.npz", "provenance.json", "checkpoints"}
     assert {path.name for path in made.path.iterdir()} == names
     assert {path.name for path in tmp_path.iterdir()} <= {"killed", "here", "new"}
-    assert RunDirectory.open(made.path).structures()[0] == loaded.structures[0]
+    assert RunDirectory.open(made.path).start().structures[0] == loaded.structures[0]
 
 
 @pytest.mark.parametrize(
@@ -83,11 +82,11 @@ def test_what_fails_before_the_first_step_leaves_no_folder(tmp_path, monkeypatch
 
 
 def test_progress_is_shown_where_it_is_asked_for():
-    assert isinstance(_shower(True), Lines)
-    assert isinstance(_shower(False), Silent)
-    assert isinstance(_shower(None), Silent)
+    assert isinstance(progress_of(True), Lines)
+    assert isinstance(progress_of(False), Silent)
+    assert isinstance(progress_of(None), Silent)
     mine = Progress()
-    assert _shower(mine) is mine
+    assert progress_of(mine) is mine
 
 
 def test_a_run_does_not_begin_where_the_disk_is_short(tmp_path, monkeypatch, loaded):

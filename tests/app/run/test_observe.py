@@ -108,7 +108,7 @@ def test_averages_and_values_stand_in_the_summary_and_in_the_report(whole):
     value = whole.observed["mean_square_displacement"].values["diffusion"]
     assert [one["mean"] for one in summary] == value.value.tolist()
     page = write_report(whole.directory, load(whole.directory.config)).read_text()
-    assert "mean_square_displacement: diffusion<br>(cm^2/s)" in page
+    assert "mean_square_displacement: diffusion (cm^2/s)" in page
     table = (whole.path / "report" / "radial_distribution-g.csv").read_text().splitlines()
     assert table[0] == "system,r (angstrom),g(r)"
     assert len(table) == 81

@@ -45,9 +45,13 @@ def radial_of(trajectory: Trajectory, loaded: Loaded) -> RadialCurves:
     for pair in pairs:
         entry = RadialObservation(pair=pair, reach=_REACH, bins=_BINS)
         curve = radial_curve(trajectory, entry, frames, systems)
-        curves["-".join(pair)] = in_units(Finding({"g": curve}), loaded.units).curves["g"]
+        curves["-".join(pair)] = _in_units(curve, loaded)
     notes = [f"From {len(frames)} frames.", more, _left_out(trajectory, systems)]
     return RadialCurves(curves, " ".join(filter(None, notes)))
+
+
+def _in_units(curve: Curve, loaded: Loaded) -> Curve:
+    return in_units(Finding({"g": curve}), loaded.units).curves["g"]
 
 
 def _frames(trajectory: Trajectory, loaded: Loaded, systems: Sequence[int]) -> list[int]:
