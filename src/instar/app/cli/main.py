@@ -119,17 +119,8 @@ def _parser() -> argparse.ArgumentParser:
         metavar="N",
         help="total number of production steps, in place of run.steps",
     )
-    for added in (run, resume):
-        _trusting(added)
-        added.add_argument(
-            "--threads", type=_count, metavar="N", help="keep to that many cores of the CPU"
-        )
-        added.add_argument(
-            "--devices",
-            type=_count,
-            metavar="N",
-            help="number of devices that the cores are divided into",
-        )
+    _running(run)
+    _running(resume)
     of_config(
         added_command(
             "plan", _plan, "Show the memory and disk space that a run needs, without running it."
@@ -149,11 +140,21 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _trusting(added: argparse.ArgumentParser) -> None:
+def _running(added: argparse.ArgumentParser) -> None:
+    """Options of commands that compute."""
     added.add_argument(
         "--trust",
         action="store_true",
         help="let the configuration start programs and load code, such as calculators of ASE",
+    )
+    added.add_argument(
+        "--threads", type=_count, metavar="N", help="keep to that many cores of the CPU"
+    )
+    added.add_argument(
+        "--devices",
+        type=_count,
+        metavar="N",
+        help="number of devices that the cores are divided into",
     )
 
 

@@ -20,7 +20,7 @@ def export(directory: RunDirectory, to: str) -> list[Path]:
     """Write the files of a format into a folder of the run; returns their paths."""
     formats = found(EXPORTS)
     if to not in formats:
-        raise RunDirectoryError(f"There is no format {to!r}{nearest(to, list(formats))}.")
+        raise RunDirectoryError(f"There is no format {to!r}{nearest(to, list(formats))}")
     if not directory.trajectory.is_file():
         raise RunDirectoryError(f"{directory.path} has no trajectory yet.")
     trajectory = Trajectory(directory.trajectory)
