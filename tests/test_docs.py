@@ -81,11 +81,17 @@ def test_commands_of_instar_do_what_they_say(tmp_path, monkeypatch, capsys):
         assert main(shlex.split(line)[1:]) == 0, capsys.readouterr().err
 
 
-def test_the_configuration_on_the_page_is_right():
+def test_the_configurations_on_the_page_are_right():
     text = (ROOT / "docs" / "handbook" / "runs.md").read_text()
-    found = re.search(r"^```yaml\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-    assert found
-    assert len(load(yaml.safe_load(found[1])).structures) == 5
+    found = re.findall(r"^```yaml\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    whole, *parts = map(yaml.safe_load, found)
+    assert len(load(whole).structures) == 5
+    alone = [
+        part for part in parts if "topology" not in part and "start_from" not in part.get("run", {})
+    ]
+    staged, observed = (load({**whole, **part}) for part in alone)
+    assert [stage.name for stage in staged.stages] == ["heat", "settle", "production"]
+    assert len(observed.observations) == 4
 
 
 def test_the_walkthrough_tool_says_how_it_is_used():

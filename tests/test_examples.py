@@ -7,6 +7,7 @@ from pathlib import Path
 import jax
 import numpy as np
 import pytest
+import yaml
 
 import instar
 from instar.app.results.run import Run
@@ -39,8 +40,11 @@ def script(path, monkeypatch):
 
 @pytest.mark.parametrize("config", CONFIGURATIONS, ids=lambda path: path.stem)
 def test_configurations_run(config, tmp_path):
-    run = instar.run(config, out=tmp_path / "run", changes=SHORT, report=False)
-    assert len(run.trajectory) == 2
+    stages = yaml.safe_load(config.read_text())["run"]
+    short = [f"run.{n}.steps=10" for n in range(len(stages))] if isinstance(stages, list) else SHORT
+    run = instar.run(config, out=tmp_path / "run", changes=(*short, *SHORT[2:]), report=False)
+    last = max(run.thermo["step"])
+    assert run.trajectory.steps[-2:].tolist() == [last - 10, last]
     for system in run.summary["systems"]:
         assert np.isfinite([system[name]["mean"] for name in ("temperature", "potential")]).all()
         assert system["temperature"]["mean"] > 0

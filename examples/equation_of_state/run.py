@@ -79,7 +79,7 @@ def measured(run, loaded):
     argon = pair["parameters"]["Ar"]
     epsilon, sigma = (float(str(argon[name]).split()[0]) for name in ("epsilon", "sigma"))
     thermo = run.trajectory.thermo
-    after = thermo["step"] > loaded.config.run.equilibration
+    after = thermo["step"] > loaded.production.first
     atoms = np.array([len(structure) for structure in loaded.structures])
     temperature = np.array([wanted.temperature for wanted in loaded.systems]) * BOLTZMANN
     volume = thermo["volume"][after]

@@ -7,7 +7,7 @@ after some of the steps, inside of the compiled program. Trajectories do not cha
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax.numpy as jnp
@@ -24,24 +24,36 @@ __all__ = ["Observing", "Schedule", "Watch", "observing", "place_of"]
 
 @dataclass
 class Schedule:
-    """Every ``every`` steps, counted from the step ``origin``; with ``after``, only later ones.
+    """When an observer looks: every few steps, counted from the first of a stage.
 
-    It follows the step number alone, so that a run that is cut in pieces is the same run.
+    Stage s begins when ``first[s]`` steps are made, and lasts until the next one does. Its start is
+    a time to look as well, unless ``after`` leaves that out. It follows the step number alone, so
+    that a run that is cut in pieces is the same run. Make one with `Schedule.of`.
     """
 
-    every: int = field(static=True)
-    origin: Any = 0
+    every: Any  # (stages,) uint32; 0 is never
+    first: Any  # (stages,) uint32, ascending
     after: bool = field(static=True, default=False)
 
-    def __post_init__(self) -> None:
-        if not 1 <= self.every < 2**32:
-            raise ValueError(f"Observers look every 1 steps or more, not every {self.every}.")
+    @staticmethod
+    def of(
+        every: int | Sequence[int], first: int | Sequence[int] = 0, *, after: bool = False
+    ) -> Schedule:
+        """One spacing (steps) from a step on, or one per stage, where 0 is never."""
+        spacings, begins = np.atleast_1d(np.asarray(every)), np.atleast_1d(np.asarray(first))
+        least = 1 if np.ndim(every) == 0 else 0
+        if np.any(spacings < least) or np.any(spacings >= 2**32):
+            raise ValueError(f"Observers look every 1 steps or more, not every {every}.")
+        if spacings.shape != begins.shape or np.any(np.diff(begins) < 0):
+            raise ValueError(f"Stages begin one after the other, each with a spacing; not {first}.")
+        return Schedule(spacings.astype(np.uint32), begins.astype(np.uint32), after)
 
     def is_due(self, step: Array) -> Array:
         """Whether to look when so many steps are made."""
-        origin, every = jnp.asarray(self.origin, jnp.uint32), np.uint32(self.every)
-        due = step % every == origin % every
-        return due & (step > origin) if self.after else due
+        every, first = jnp.asarray(self.every), jnp.asarray(self.first)
+        is_over = jnp.append(step > first[1:], False)
+        goes_on = (step > first if self.after else step >= first) & ~is_over & (every > 0)
+        return jnp.any(goes_on & ((step - first) % jnp.maximum(every, np.uint32(1)) == 0))
 
 
 @dataclass
@@ -109,7 +121,7 @@ class Observing(Part):
 
 def observing[S: DynamicState](state: S, observers: Mapping[str, Any], every: int) -> S:
     """The state with observers that look every few steps."""
-    schedules = dict.fromkeys(observers, Schedule(every))
+    schedules = dict.fromkeys(observers, Schedule.of(every))
     watch = Watch(dict(observers), schedules)
     return dataclasses.replace(state, observed=watch)
 

@@ -178,13 +178,13 @@ def test_structure_and_motion_are_read_off_a_run(done):
 def test_a_run_is_opened_by_its_folder_and_shows_itself_in_a_few_lines(done):
     again = instar.open(done.path)
     first, *rows = repr(again).splitlines()
-    assert first == f"Run('{done.path}'): 2 systems, 18 frames, 40 rows of thermo"
+    assert first == f"Run('{done.path}'): 2 systems, 19 frames, 41 rows of thermo"
     assert [row.split()[:2] for row in rows] == [["0", "Ar32"], ["1", "Ar27"]]
-    head = f"Trajectory('{done.directory.trajectory}'): 18 frames of 2 systems"
+    head = f"Trajectory('{done.directory.trajectory}'): 19 frames of 2 systems"
     assert repr(again.trajectory).splitlines() == [
         head,
-        "  system 0: Ar32, 18 frames",
-        "  system 1: Ar27, 18 frames",
+        "  system 0: Ar32, 19 frames",
+        "  system 1: Ar27, 19 frames",
     ]
 
 

@@ -41,7 +41,7 @@ def test_mdanalysis_opens_each_system_without_a_copy(exported, system):
     positions, velocities = trajectory.positions(system), trajectory.velocities(system)
     universe = MDAnalysis.Universe.empty(positions.shape[1], trajectory=True, velocities=True)
     universe.load_new(str(path), format="H5MD")
-    assert len(universe.trajectory) == len(trajectory) == 18
+    assert len(universe.trajectory) == len(trajectory) == 19
     for frame in universe.trajectory:
         n = frame.frame
         np.testing.assert_array_equal(frame.positions, positions[n])
@@ -57,7 +57,7 @@ def test_mdanalysis_opens_each_system_without_a_copy(exported, system):
 
 def test_ase_reads_every_frame(exported):
     frames = ase.io.read(exported.path / "extxyz" / "system-1.extxyz", index=":")
-    assert len(frames) == 18
+    assert len(frames) == 19
     assert frames[3].info["step"] == exported.trajectory.steps[3]
     np.testing.assert_allclose(
         frames[3].positions, exported.trajectory.positions(1)[3], rtol=0, atol=1e-6
@@ -84,7 +84,7 @@ def test_velocities_are_in_the_units_of_ase(exported):
 def test_the_table_has_all_rows_to_the_last_digit(exported):
     with open(exported.path / "csv" / "thermo.csv", newline="") as file:
         rows = list(csv.DictReader(file))
-    assert len(rows) == 2 * 40
+    assert len(rows) == 2 * 41
     found = [float(row["pressure (bar)"]) for row in rows if row["system"] == "1"]
     np.testing.assert_array_equal(found, exported.trajectory.thermo["pressure"][:, 1])
 

@@ -93,7 +93,7 @@ def test_a_run_does_not_begin_where_the_disk_is_short(tmp_path, monkeypatch, loa
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=2048))
     with raises(
         RunDirectoryError,
-        f"The run would write about 20.6 KiB to {tmp_path / 'a' / 'b'}, where 2.00 KiB are free.",
+        f"The run would write about 21.6 KiB to {tmp_path / 'a' / 'b'}, where 2.00 KiB are free.",
     ):
         check_room(loaded, tmp_path / "a" / "b")
     check_room(loaded, tmp_path, 0.05)
@@ -141,14 +141,14 @@ def test_a_run_without_frames_and_rows_works_and_says_so(tmp_path, capsys):
     done = instar.run(REST, tmp_path / "run")
     log = (done.path / "log.txt").read_text()
     for note in (
-        "No frames are recorded: output.trajectory_every is 1000, and the run has 20 steps.",
-        "There are no averages of the production: output.thermo_every is 100, and the run has 20 "
-        "steps.",
+        "Only the first frame of the production is recorded: output.trajectory_every is 1000, and "
+        "it has 20 steps.",
+        "There are no averages of the production: output.thermo_every is 100, and it has 20 steps.",
         "System 0 begins at rest: it has neither velocities nor a temperature to draw them for.",
     ):
         assert note in said
         assert note in log
-    assert len(done.trajectory) == 0
+    assert len(done.trajectory) == 1
     assert done.summary["rows"] == 0
 
 

@@ -45,7 +45,7 @@ class Frame:
 def stacked(trajectory):
     frames = [
         Frame(*tables(structures_of(trajectory.structures(n)), np.float64))
-        for n in range(len(trajectory))
+        for n in range(1, len(trajectory))  # observers begin after the start
     ]
     return frames[0], jax.tree.map(lambda *leaves: jnp.stack(leaves), *frames)
 

@@ -60,10 +60,10 @@ def test_a_run_leaves_everything_in_its_folder(finished):
 
 def test_rows_come_at_their_steps_and_averages_from_the_production_alone(finished):
     thermo, trajectory = finished.trajectory.thermo, finished.trajectory
-    np.testing.assert_array_equal(thermo["step"], np.arange(5, 201, 5))
+    np.testing.assert_array_equal(thermo["step"], np.arange(0, 201, 5))
     np.testing.assert_array_equal(thermo["time"], 2.0 * thermo["step"])
-    np.testing.assert_array_equal(trajectory.steps, np.arange(30, 201, 10))
-    assert trajectory.positions(1).shape == (18, 27, 3)
+    np.testing.assert_array_equal(trajectory.steps, np.arange(20, 201, 10))
+    assert trajectory.positions(1).shape == (19, 27, 3)
     hot = finished.summary["systems"][1]["temperature"]
     assert hot["mean"] == pytest.approx(thermo["temperature"][thermo["step"] > 20, 1].mean())
     assert finished.summary["systems"][0]["density"]["mean"] == pytest.approx(1.5)
@@ -223,7 +223,7 @@ def test_a_run_that_was_killed_before_its_first_checkpoint_begins_anew(tmp_path)
     (only,) = (tmp_path / "run" / "checkpoints").iterdir()
     only.rename(only.with_name(f".{only.name}.new"))  # as a kill in its middle leaves it
     again = resume(tmp_path / "run")
-    assert len(again.trajectory) == 18
+    assert len(again.trajectory) == 19
 
 
 def test_checkpoints_of_another_configuration_are_refused(tmp_path):
@@ -258,7 +258,7 @@ def test_checkpoints_that_are_gone_cost_nothing_that_was_recorded(tmp_path):
         resume(tmp_path / "run")
     assert recorded(tmp_path / "run").keys() == before.keys()
     (tmp_path / "run" / "trajectory.h5").unlink()
-    assert len(resume(tmp_path / "run").trajectory) == 18
+    assert len(resume(tmp_path / "run").trajectory) == 19
 
 
 def test_a_potential_that_is_an_object_is_known_again(tmp_path, finished, capsys):
@@ -297,7 +297,7 @@ def test_a_full_disk_stops_the_run_and_what_was_written_stays(tmp_path, monkeypa
     for name, values in before.items():
         np.testing.assert_array_equal(values, recorded(tmp_path / "run")[name])
     resume(tmp_path / "run")
-    assert len(recorded(tmp_path / "run")["thermo/step"]) == 40
+    assert len(recorded(tmp_path / "run")["thermo/step"]) == 41
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from typing import Any
 import jax
 
 from instar.app.config import Loaded, Trust, load
+from instar.app.config.changes import lengthening
 from instar.app.results.run import Run
 from instar.app.results.summary import summarised
 from instar.app.run.directory import RunDirectory, RunDirectoryError
@@ -131,8 +132,8 @@ def resume(
     out
         The folder of the run.
     steps
-        Steps of production in all, in place of those that were asked for before: also a run that
-        has ended goes on, to what a run of that many steps would have found, to the bit.
+        Steps of the last stage in all, in place of those that were asked for before: also a run
+        that has ended goes on, to what a run of that many steps would have found, to the bit.
     potential
         That of a run which began with an object.
     progress, report, trusted
@@ -162,12 +163,12 @@ def resume(
     shown = progress_of(progress)
     directory = RunDirectory.open(Path(out))
     with directory.locked():
-        changes = () if steps is None else (f"run.steps={steps}",)
+        changes = () if steps is None else (lengthening(directory.config, steps),)
         trust = Trust.of(trusted)
         loaded = load(directory.config, changes, directory.start(), potential, trust)
         if loaded.recipe.is_recorded:
             raise RunDirectoryError(f"The potential of {out} {loaded.recipe.absence}.")
-        if steps is not None and any(one.is_ramped for one in loaded.systems):
+        if steps is not None and loaded.ends_with_ramp:
             raise RunDirectoryError(
                 f"The run in {out} can't be made longer: the ramps of its systems end with it."
             )
@@ -271,7 +272,7 @@ def _told(
 ) -> Iterator[Callable[[str], None]]:
     """What tells of things that happen, in the log and to whoever looks."""
     if not loaded.units.reduced:
-        shown.pace = loaded.config.method.pace
+        shown.pace = loaded.method.pace
     columns = kind_of(loaded).THERMO.items()
     shown.shown = {name: loaded.units.label(q.unit) for name, q in columns if q.live}
 

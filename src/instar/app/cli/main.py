@@ -247,8 +247,8 @@ def _plan(options: Any) -> int:
         )
     with jax.enable_x64(loaded.config.precision == "float64"):
         plan = sketched(loaded)
-    run, atoms = loaded.config.run, int(loaded.counts.sum())
-    steps = f"{run.equilibration} steps to equilibrate and {run.steps} more"
+    atoms = int(loaded.counts.sum())
+    steps = ", ".join(f"{stage.name} {stage.steps} steps" for stage in loaded.stages)
     print(f"{options.config}: {len(loaded.structures)} systems, {atoms} atoms, {steps}")
     print(f"{plan}\n{'disk':16}{disk_of(loaded)}")
     return 0

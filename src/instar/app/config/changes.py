@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from instar.app.config.base import ConfigurationError
-from instar.app.config.text import Text, parsed_yaml
+from instar.app.config.text import Text, parsed_yaml, read_yaml
 
-__all__ = ["changed"]
+__all__ = ["changed", "lengthening"]
 
 
 def changed(text: Text, changes: Sequence[str]) -> Text:
@@ -24,6 +25,13 @@ def changed(text: Text, changes: Sequence[str]) -> Text:
             raise ConfigurationError(f"--set {change}: the value is not YAML.") from error
         data = _with(data, key.split("."), new, change)
     return Text(data, text.lines)
+
+
+def lengthening(path: Path, steps: int) -> str:
+    """The change by which the last stage of a run has so many steps."""
+    data = read_yaml(path).data
+    run = data.get("run") if isinstance(data, dict) else None
+    return f"run.{len(run) - 1}.steps={steps}" if isinstance(run, list) else f"run.steps={steps}"
 
 
 def _with(data: Any, parts: list[str], value: Any, change: str) -> Any:

@@ -19,12 +19,15 @@ from instar.app.ase.structures import StructureError, structures_of
 from instar.app.config.base import ConfigurationError, shown
 from instar.app.config.changes import changed
 from instar.app.config.given import Given, Input, given_by, plain
+from instar.app.config.methods import Method
 from instar.app.config.names import unique_names
 from instar.app.config.observers import observations_of
 from instar.app.config.potentials import Recipe, Trust, recipe_of
 from instar.app.config.recorded import is_record, record_of
 from instar.app.config.reduced import problems_of_reduced
 from instar.app.config.schema import Config, SystemConfig, config_model
+from instar.app.config.stages import Stage, conditions_lacking, stages_of, start_of, with_method
+from instar.app.config.start_from import place_of, started, with_systems
 from instar.app.config.systems import Beginning, Wanted, beginning
 from instar.app.config.text import Place, Text, read_yaml, wrong_text
 from instar.app.config.units import UnitSystem, is_reduced
@@ -55,6 +58,7 @@ class Loaded:
     inputs: Mapping[str, Input]  # what it names that was given as an object, or read
     systems: tuple[Wanted, ...]
     structures: tuple[Atoms, ...]
+    stages: tuple[Stage, ...]
     recipe: Recipe
     observations: tuple[Observation, ...]
     _potentials: dict[range, Potential]  # the last that was made, by the systems it is for
@@ -64,9 +68,33 @@ class Loaded:
         """What its numbers are shown in."""
         return UnitSystem(self.config.units == "lj")
 
+    @property
+    def production(self) -> Stage:
+        """The last stage: what averages are taken of."""
+        return self.stages[-1]
+
+    @property
+    def method(self) -> Method:
+        """The method of the production."""
+        return self.production.method
+
+    @property
+    def ends_with_ramp(self) -> bool:
+        """Whether conditions follow the steps of the production, which can't be more then."""
+        last = self.production
+        return any(last.wanted(one).is_ramped for one in dict.fromkeys(self.systems))
+
     def time(self, steps: Any) -> Any:
         """The time (fs) after that many steps; None where steps have none, or a reduced one."""
-        return None if self.units.reduced else self.config.method.time(steps)
+        if self.units.reduced or self.method.time(1) is None:
+            return None
+        if len({stage.method.time(1) for stage in self.stages}) == 1:
+            return self.method.time(steps)
+        parts = (
+            stage.method.time(np.clip(steps, stage.first, stage.last) - stage.first)
+            for stage in self.stages
+        )
+        return sum(parts)
 
     @functools.cached_property
     def names(self) -> list[str]:
@@ -162,35 +190,39 @@ def _loaded(data: dict[str, Any], folder: Path, brought: _Brought) -> Loaded:
 
 def _read(data: dict[str, Any], folder: Path, brought: _Brought) -> Loaded:
     problems: list[Problem] = []
-    start = brought.start
     given = given_by(data, folder, problems)
+    given = dataclasses.replace(given, resolved=with_systems(given.resolved, given.data, problems))
     recipe = _recipe(given.resolved, brought, problems)
     if recipe is not None and recipe.given is not None:
         given = given.recording(record_of(recipe.given))
     config = _validated(given.resolved, problems)
     observations = _observations(data, problems)
     _check_budget(data, problems)
-    if recipe is not None and recipe.is_recorded and start is None:
+    if recipe is not None and recipe.is_recorded and brought.start is None:
         problems.append((("potential",), recipe.absence))
-    start = start or _begun(given, folder, 0 if config is None else config.seed, problems)
+    start = brought.start or _begun(given, folder, 0 if config is None else config.seed, problems)
+    stages: tuple[Stage, ...] = ()
     if config is not None:
-        _check_conditions(config, start.systems, problems)
+        stages = stages_of(config, given.resolved, problems)
+    if config is not None and stages:
+        problems += conditions_lacking(stages, start.systems, config)
     if config is not None and recipe is not None and is_reduced():
-        problems += problems_of_reduced(config, recipe, observations, data)
-    if problems or config is None or recipe is None:
+        problems += problems_of_reduced(config, stages, recipe, observations, data)
+    if problems or config is None or recipe is None or not stages:
         _check_anyhow(recipe, problems)
         if given.lacks_topology:  # what it would have had is not missing
             problems = [problem for problem in problems if problem[1] != "is missing"]
         raise _ProblemsError(_once(problems))
-    skin = getattr(config.method, "skin", 0.0)
+    skin = getattr(stages[-1].method, "skin", 0.0)
     potentials = {} if recipe.is_recorded else _made(recipe, start, skin)
-    _check_observations(observations, start, recipe, config.run.steps)
+    _check_observations(observations, start, recipe, stages[-1].steps)
     return Loaded(
         config,
         given.data,
         given.inputs,
         start.systems,
         start.structures,
+        stages,
         recipe,
         observations,
         potentials,
@@ -199,7 +231,16 @@ def _read(data: dict[str, Any], folder: Path, brought: _Brought) -> Loaded:
 
 def _begun(given: Given, folder: Path, seed: int, problems: list[Problem]) -> Beginning:
     entries = _entries(given.resolved)
-    return beginning(entries, folder, seed, given.structures, problems)
+    origin = start_of(given.data)
+    if not isinstance(origin, str):
+        return beginning(entries, folder, seed, given.structures, problems)
+    if problems:  # a file that is wrong in itself is not tried with another run
+        return Beginning((), ())
+    topology = next(iter(given.structures.values()))[0] if given.data.get("topology") else None
+    found: list[Problem] = []
+    start = started(folder / origin, list(entries.values()), topology, found)
+    problems += [(place or place_of(given.data), text) for place, text in found]
+    return start or Beginning((), ())
 
 
 def _entries(data: dict[str, Any]) -> dict[int, SystemConfig]:
@@ -212,10 +253,15 @@ def _entries(data: dict[str, Any]) -> dict[int, SystemConfig]:
 
 
 def _validated(data: dict[str, Any], problems: list[Problem]) -> Config | None:
+    whole = with_method(data)
     try:
-        return config_model().model_validate(data)
+        return config_model().model_validate(whole)
     except ValidationError as error:
-        problems += [_problem(problem, data) for problem in error.errors()]
+        found = [_problem(problem, whole) for problem in error.errors()]
+        if whole is not data:  # the method is that of the last stage
+            last = ("run", len(data["run"]) - 1)
+            found = [((*last, *place) if place[0] == "method" else place, t) for place, t in found]
+        problems += found
         return None
 
 
@@ -313,22 +359,6 @@ def _check_budget(data: dict[str, Any], problems: list[Problem]) -> None:
             problems.append((("memory", "budget"), str(error)))
 
 
-def _check_conditions(config: Config, systems: Sequence[Wanted], problems: list[Problem]) -> None:
-    """Every system has what the method needs."""
-    for wanted in dict.fromkeys(one._replace(name="") for one in systems):
-        lacking = [*config.method.lacking(wanted.temperature, wanted.pressure)]
-        if wanted.is_ramped:
-            ends = (wanted.last_temperature, wanted.last_pressure)
-            hot, pressure = (
-                first if last is None else last
-                for first, last in zip((wanted.temperature, wanted.pressure), ends, strict=True)
-            )
-            lacking += config.method.lacking(hot, pressure)
-            if not config.method.has_set_points:
-                lacking.append(f"a ramp has no meaning for {config.method.label}")
-        problems += [(("systems", wanted.entry), text) for text in lacking]
-
-
 def _made(recipe: Recipe, start: Beginning, skin: float) -> dict[range, Potential]:
     """Every structure has what the potential needs; the potential, if no two are the same."""
     try:
@@ -413,18 +443,18 @@ def _problem(problem: Any, data: dict[str, Any]) -> Problem:
     return place, told(problem, value_at(data, place), lambda: _keys(problem["loc"]))
 
 
-_EITHER = ("number", "ramp")
-"""What a temperature or a pressure is, as pydantic names it."""
+_EITHER = ("number", "ramp", "one", "stages")
+"""What a temperature, a pressure or a run is, as pydantic names it."""
 
 
 def _place(loc: Sequence[Any]) -> Place:
-    """Without the tags that say which kind of structure it is, and whether there is a ramp."""
+    """Without the tags that say which kind of structure, condition or run it is."""
     return tuple(
         part
         for n, part in enumerate(loc)
         if not (n and loc[n - 1] == "structure" and n < len(loc) - 1)
         or part not in ("lattice", "file", "random")
-        if not (n and loc[n - 1] in ("temperature", "pressure") and part in _EITHER)
+        if not (n and loc[n - 1] in ("temperature", "pressure", "run") and part in _EITHER)
     )
 
 

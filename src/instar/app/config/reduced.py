@@ -7,6 +7,7 @@ from typing import Any
 
 from instar.app.config.potentials import Recipe
 from instar.app.config.schema import Config, RandomStructure
+from instar.app.config.stages import Stage
 from instar.app.config.text import Place
 from instar.core.utils.declaration import options_of
 from instar.observables import Observation
@@ -17,11 +18,16 @@ _NO_DEFAULT = "has no default in reduced units; give it as a bare number"
 
 
 def problems_of_reduced(
-    config: Config, recipe: Recipe, observations: Sequence[Observation], data: dict[str, Any]
+    config: Config,
+    stages: Sequence[Stage],
+    recipe: Recipe,
+    observations: Sequence[Observation],
+    data: dict[str, Any],
 ) -> Iterator[tuple[Place, str]]:
     """Defaults that are meant in Å or fs, and charges, which have no reduced unit here."""
-    for key in config.method.keys_with_units():
-        yield ("method", key), _NO_DEFAULT
+    for method in {id(stage.method): stage.method for stage in stages}.values():
+        for key in method.keys_with_units():
+            yield ("method", key), _NO_DEFAULT
     for number, system in enumerate(config.systems):
         structure = system.structure
         if isinstance(structure, RandomStructure) and "distance" not in structure.model_fields_set:

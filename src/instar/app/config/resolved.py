@@ -13,6 +13,7 @@ from instar.app.config.methods import Method
 from instar.app.config.observers import OBSERVER_ENTRIES
 from instar.app.config.potentials import POTENTIAL_ENTRIES
 from instar.app.config.recorded import is_record
+from instar.app.config.stages import start_of
 
 __all__ = ["resolved"]
 
@@ -24,14 +25,18 @@ def resolved(loaded: Loaded) -> dict[str, Any]:
     for key, entries in (("potential", POTENTIAL_ENTRIES), ("observe", OBSERVER_ENTRIES)):
         if data.get(key) is not None and not is_record(data[key]):
             found[key] = _entries(data[key], entries)
-    return _with_topology(found, data["topology"]) if data.get("topology") is not None else found
+    topology = data.get("topology")
+    if topology is not None:
+        del found["potential"]
+        found["topology"] = topology
+    if topology is not None or start_of(data) is not None:
+        found["systems"] = [_without_structure(one) for one in found["systems"]]
+    return found
 
 
-def _with_topology(found: dict[str, Any], topology: Any) -> dict[str, Any]:
-    """As it was given: the structure and the potential are those of the topology."""
-    systems = [{k: v for k, v in one.items() if k != "structure"} for one in found["systems"]]
-    rest = {key: value for key, value in found.items() if key != "potential"}
-    return {**rest, "systems": systems, "topology": topology}
+def _without_structure(system: Mapping[str, Any]) -> dict[str, Any]:
+    """As it was given: the structure is that of the topology, or of the run before."""
+    return {key: value for key, value in system.items() if key != "structure"}
 
 
 def _filled(model: BaseModel, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -34,6 +34,8 @@ __all__ = [
     "LatticeStructure",
     "PressureRamp",
     "RandomStructure",
+    "RunConfig",
+    "StageConfig",
     "StructureConfig",
     "SystemConfig",
     "TemperatureRamp",
@@ -143,14 +145,14 @@ class Sweep(Strict):
 
 
 class TemperatureRamp(Strict):
-    """A temperature that follows the steps of the production, linearly."""
+    """A temperature that follows the steps of a stage, or of the production, linearly."""
 
     start: Annotated[Temperature, Field(alias="from")]
     to: Temperature
 
 
 class PressureRamp(Strict):
-    """A pressure that follows the steps of the production, linearly."""
+    """A pressure that follows the steps of a stage, or of the production, linearly."""
 
     start: Annotated[Pressure, Field(alias="from")]
     to: Pressure
@@ -201,11 +203,52 @@ class SystemConfig(Strict):
         return self
 
 
+_START = Field(
+    description="the folder of a run that has ended: systems begin as they are there, with their "
+    "velocities"
+)
+
+
 class RunConfig(Strict):
-    """How long."""
+    """How long: steps of equilibration, then steps that averages and frames are taken from."""
 
     steps: AtLeastOne
     equilibration: Count = 0
+    start_from: Annotated[str | None, _START] = None
+
+
+class StageOutput(Strict):
+    """How often rows are written during a stage, in place of ``output``."""
+
+    trajectory_every: Count | None = None
+    thermo_every: AtLeastOne | None = None
+
+
+class StageConfig(Strict):
+    """One of several stages, which follow each other; the last one is the production.
+
+    What a stage leaves out is as on top: ``method`` and ``output``, and the temperatures and
+    pressures of the systems.
+    """
+
+    name: Annotated[str, Field(max_length=100)] = ""
+    steps: AtLeastOne
+    temperature: SetTemperature | None = None
+    pressure: SetPressure | None = None
+    method: dict[str, Any] | None = None
+    output: StageOutput = StageOutput()
+    start_from: Annotated[str | None, _START] = None
+
+
+def _one_or_stages(value: Any) -> str:
+    return "stages" if isinstance(value, list) else "one"
+
+
+Stages = Annotated[list[StageConfig], Field(min_length=1, max_length=100)]
+RunOrStages = Annotated[
+    Annotated[RunConfig, Tag("one")] | Annotated[Stages, Tag("stages")],
+    Discriminator(_one_or_stages),
+]
 
 
 class OutputConfig(Strict):
@@ -251,7 +294,7 @@ class Config(Strict):
     potential: Any
     method: Method
     observe: Any = None
-    run: RunConfig
+    run: RunOrStages
     output: OutputConfig = OutputConfig()
     memory: MemoryConfig = MemoryConfig()
 

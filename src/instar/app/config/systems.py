@@ -21,7 +21,7 @@ from instar.app.config.schema import (
 from instar.app.config.structures import made, made_at_random
 from instar.app.config.text import Place
 
-__all__ = ["MOST_SYSTEMS", "Beginning", "Wanted", "beginning"]
+__all__ = ["MOST_SYSTEMS", "Beginning", "Wanted", "beginning", "ends_of"]
 
 MOST_SYSTEMS = 10_000_000
 """Systems of a run at most."""
@@ -47,6 +47,15 @@ class Wanted(NamedTuple):
     def is_ramped(self) -> bool:
         """Whether its temperature or its pressure follows the steps."""
         return self.last_temperature is not None or self.last_pressure is not None
+
+    @property
+    def last_conditions(self) -> tuple[float | None, float | None]:
+        """Temperature (K) and pressure at the end of ramps."""
+        hot, pressure = self.last_temperature, self.last_pressure
+        return (
+            self.temperature if hot is None else hot,
+            self.pressure if pressure is None else pressure,
+        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -120,15 +129,15 @@ def _of_entry(
     found = {shape: _starts(entry, shape, folder, inputs) for shape in shapes}
     several = max(map(len, found.values()))
     for frame, chosen in itertools.product(range(several), combinations):
-        hot, last_hot = _ends(chosen.get("temperature", entry.temperature))
-        pressure, last_pressure = _ends(chosen.get("pressure", entry.pressure))
+        hot, last_hot = ends_of(chosen.get("temperature", entry.temperature))
+        pressure, last_pressure = ends_of(chosen.get("pressure", entry.pressure))
         start, own = found[_of_structure(chosen)][frame]
         name = _name(entry, own, several)
         wanted = Wanted(number, name, hot, pressure, last_hot, last_pressure)
         yield wanted, start, entry.copies
 
 
-def _ends(value: float | TemperatureRamp | PressureRamp | None) -> tuple[Any, Any]:
+def ends_of(value: float | TemperatureRamp | PressureRamp | None) -> tuple[Any, Any]:
     """What a condition is at first, and at last if that is something else."""
     if isinstance(value, TemperatureRamp | PressureRamp):
         return value.start, value.to

@@ -48,6 +48,8 @@ METHOD
 run:
   equilibration: 2000       # steps before averages and frames begin
   steps: 20000
+  # Or a list of stages: [{name: heat, steps: 5000, temperature: {from: 20 K, to: 94.4 K}}, …], each
+  # with what it changes of method and output. start_from: DIR begins where another run has ended.
 
 observe:                    # measured on the way, over the whole production; types are
                             # OBSERVERS

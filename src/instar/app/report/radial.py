@@ -57,7 +57,7 @@ def _in_units(curve: Curve, loaded: Loaded) -> Curve:
 def _frames(trajectory: Trajectory, loaded: Loaded, systems: Sequence[int]) -> list[int]:
     """Frames of the production that all of these systems have, spread over the run."""
     count = min(map(trajectory.count, systems), default=0)
-    made = np.flatnonzero(trajectory.steps[:count] > loaded.config.run.equilibration)
+    made = np.flatnonzero(trajectory.steps[:count] > loaded.production.first)
     atoms = sum(len(trajectory.numbers(n)) for n in systems)
     most = int(np.clip(_POSITIONS // max(atoms, 1), 1, _FRAMES))
     places = np.linspace(0, len(made) - 1, min(len(made), most)).round().astype(int)

@@ -114,13 +114,13 @@ def _drawn(
 
 
 def _in_time(trajectory: Trajectory, loaded: Loaded) -> dict[str, Figure]:
-    thermo, method = trajectory.thermo, loaded.config.method
+    thermo = trajectory.thermo
     if not len(thermo["step"]):
         return {}
     timed = "time" in thermo
     x, x_label = (thermo["time"] / 1000, "time (ps)") if timed else (thermo["step"], "steps")
-    before = loaded.config.run.equilibration
-    shaded = method.time(before) / 1000 if timed else before
+    before = loaded.production.first
+    shaded = loaded.time(before) / 1000 if timed else before
     found = {}
     for name, column in kind_of(loaded).THERMO.items():
         unit = trajectory.units[name]
@@ -186,10 +186,16 @@ def _headline(loaded: Loaded, about: dict[str, Any]) -> str:
     atoms = int(loaded.counts.sum())
     versions = about.get("versions", {})
     return (
-        f"{len(loaded.structures)} systems, {atoms} atoms; {loaded.config.method.label}, "
-        f"{loaded.config.run.steps} steps; {loaded.config.precision}, seed {loaded.config.seed}; "
+        f"{len(loaded.structures)} systems, {atoms} atoms; {_stages(loaded)}; "
+        f"{loaded.config.precision}, seed {loaded.config.seed}; "
         f"instar {versions.get('instar', '')}, jax {versions.get('jax', '')}"
     )
+
+
+def _stages(loaded: Loaded) -> str:
+    """What was done in which order, in a line."""
+    parts = (f"{stage.name} ({stage.method.label}, {stage.steps} steps)" for stage in loaded.stages)
+    return ", ".join(parts)
 
 
 def _about_run(directory: RunDirectory) -> str:

@@ -54,21 +54,25 @@ def correlated(
     words: tuple[str, str],
     lags: int | None,
 ) -> Curve:
-    """A correlation of each system against time (ps), NaN where a system has too few frames.
+    """A correlation of each system in the production against time (ps).
+
+    It is NaN where a system has too few frames.
 
     ``of`` is a function such as `mean_square_displacement`, ``rows`` reads what it takes of a
     system, ``words`` are the name and the unit of what it returns.
     """
     if trajectory.times is None:
         raise ObserverError("The steps of this run have no time, so nothing moves with it.")
-    intervals = np.diff(trajectory.times)
+    production = trajectory.production
+    times = trajectory.times[production]
+    intervals = np.diff(times)
     if len(intervals) and np.ptp(intervals) > 1e-6 * intervals[0]:
         raise ObserverError("The frames of this run are not equally far apart in time.")
-    lags = max(len(trajectory), 1) if lags is None else lags
+    lags = max(len(times), 1) if lags is None else lags
     values = np.full((trajectory.systems, lags), np.nan)
     for system in trajectory.recorded:
-        found = of(rows(system), lags=lags)
+        found = of(rows(system)[production], lags=lags)
         values[system] = found[:, 0]
     interval = intervals[0] / 1000 if len(intervals) else np.nan
-    times = np.broadcast_to(interval * np.arange(lags), values.shape)
-    return Curve(times, values, "t", "ps", *words)
+    delays = np.broadcast_to(interval * np.arange(lags), values.shape)
+    return Curve(delays, values, "t", "ps", *words)

@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from ase import Atoms
 
 from instar.app.results.columns import Columns
 from instar.app.results.frames import correlated, radial_curve
 from instar.app.results.summary import with_error
 from instar.app.results.trajectory import Trajectory
 from instar.app.run.directory import RunDirectory
+from instar.app.run.ending import ended
 from instar.app.run.findings import read_findings
 from instar.core.utils.html_text import html_table
 from instar.observables import (
@@ -80,6 +82,23 @@ class Run:
         return Trajectory(self.directory.trajectory)
 
     @property
+    def stages(self) -> dict[str, range]:
+        """Steps of each stage by name; those of the last one as far as they are recorded."""
+        first = self.trajectory.stages
+        made = self.trajectory.thermo["step"]
+        ends = [*list(first.values())[1:], int(max(made, default=0))]
+        begins = zip(first.items(), ends, strict=True)
+        return {name: range(begin, end) for (name, begin), end in begins}
+
+    @property
+    def structures(self) -> list[Atoms]:
+        """The systems at their end as ASE structures, with their velocities.
+
+        A `RunDirectoryError` says so if one has not come there.
+        """
+        return list(ended(self.path).structures)
+
+    @property
     def thermo(self) -> Columns:
         """Thermo by column: ``run.thermo["temperature"]`` is an array (rows, systems).
 
@@ -113,7 +132,7 @@ class Run:
     def radial_distribution(
         self, pair: tuple[str, str] | None = None, *, reach: float = 10.0, bins: int = 200
     ) -> Curve:
-        """g(r) of each system from all frames that are stored.
+        """g(r) of each system from the stored frames of the last stage.
 
         An entry ``radial_distribution`` under ``observe:`` sees all steps, and costs less memory.
 
@@ -139,7 +158,8 @@ class Run:
         """
         trajectory = self.trajectory
         systems = [n for n in trajectory.recorded if trajectory.periodic(n).all()]
-        frames = range(min(map(trajectory.count, systems), default=0))
+        count = min(map(trajectory.count, systems), default=0)
+        frames = range(count)[trajectory.production]
         if not frames:
             raise ObserverError(
                 "No system that repeats along all axes has frames, so there is no g(r)."
@@ -148,7 +168,7 @@ class Run:
         return radial_curve(trajectory, entry, frames, systems)
 
     def mean_square_displacement(self, *, lags: int | None = None) -> Curve:
-        """MSD(t) = ⟨|r(t₀ + t) − r(t₀)|²⟩ of each system, from all frames that are stored.
+        """MSD(t) = ⟨|r(t₀ + t) − r(t₀)|²⟩ of each system, from the stored frames of the last stage.
 
         Parameters
         ----------
@@ -170,7 +190,7 @@ class Run:
         return correlated(found, mean_square_displacement, found.positions, words, lags)
 
     def velocity_autocorrelation(self, *, lags: int | None = None) -> Curve:
-        """VACF(t) = ⟨v(t₀)·v(t₀ + t)⟩ of each system, from all frames that are stored.
+        """VACF(t) = ⟨v(t₀)·v(t₀ + t)⟩ of each system, from the stored frames of the last stage.
 
         Parameters
         ----------

@@ -24,16 +24,16 @@ def summarised(directory: RunDirectory, loaded: Loaded) -> dict[str, Any]:
     the mean still changes (``drifts``), what the system is, and what was ``asked`` for. A system
     that was frozen has averages of the rows before. What too few rows can't tell is None. ``shown``
     names the columns that people look at first; ``observed`` are values that observers have found;
-    ``exploded`` are systems that were frozen, and the step of each.
+    ``exploded`` are systems that were frozen, and the step of each. ``stages`` has the averages of
+    each stage, where a run lists them.
     """
     trajectory = Trajectory(directory.trajectory)
-    thermo, units = trajectory.thermo, trajectory.units
-    after = thermo["step"] > loaded.config.run.equilibration
+    after = trajectory.thermo["step"] > loaded.production.first
     systems = [
         {
             "name": name,
             "atoms": int(loaded.counts[n]),
-            **{name: _average(thermo[name][after, n], unit) for name, unit in units.items()},
+            **_averages(trajectory, after, n),
             "formula": loaded.structures[n].get_chemical_formula(),
             "asked": _asked(loaded, n),
         }
@@ -49,7 +49,32 @@ def summarised(directory: RunDirectory, loaded: Loaded) -> dict[str, Any]:
             {"system": one["system"], "step": one["step"]}
             for one in directory.read_json("exploded.json") or ()
         ],
+        "stages": _stages(trajectory, loaded) if isinstance(loaded.config.run, list) else [],
     }
+
+
+def _averages(trajectory: Trajectory, rows: np.ndarray, system: int) -> dict[str, Any]:
+    """Averages of a system over some rows of thermo, by column."""
+    thermo = trajectory.thermo
+    return {name: _average(thermo[name][rows, system], u) for name, u in trajectory.units.items()}
+
+
+def _stages(trajectory: Trajectory, loaded: Loaded) -> list[dict[str, Any]]:
+    """What each stage was, and the averages of all systems over it."""
+    steps = trajectory.thermo["step"]
+    return [
+        {
+            "name": stage.name,
+            "method": stage.method.label,
+            "first": stage.first,
+            "last": stage.last,
+            "systems": [
+                _averages(trajectory, (steps > stage.first) & (steps <= stage.last), n)
+                for n in range(len(loaded.systems))
+            ],
+        }
+        for stage in loaded.stages
+    ]
 
 
 def _observed(directory: RunDirectory, systems: int) -> dict[str, list[dict[str, Any]]]:
@@ -74,7 +99,7 @@ _ASKED = {"temperature": "K", "pressure": "bar"}
 
 def _asked(loaded: Loaded, system: int) -> dict[str, dict[str, Any]]:
     """What a system was to have at the beginning of the production, as far as it is known."""
-    units, wanted = loaded.units, loaded.systems[system]
+    units, wanted = loaded.units, loaded.production.wanted(loaded.systems[system])
     values = {name: getattr(wanted, name) for name in _ASKED}
     return {
         name: {"value": value / units.size(_ASKED[name]), "unit": units.label(_ASKED[name])}

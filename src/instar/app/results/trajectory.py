@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from ase import Atoms, units
@@ -48,6 +50,7 @@ class Trajectory:
             self.names = unique_names([""] * self.systems) if names is None else _text(names[:])
             self.has_velocities = "velocities" in file["frames"]
             self.steps = file["frames/step"][:]
+            self._stages = _stages(file.attrs)
             self.times = file["frames/time"][:] if "time" in file["frames"] else None
             self._counts = np.isfinite(file["frames/cell"][:, :, 0, 0]).sum(axis=0)
 
@@ -69,6 +72,17 @@ class Trajectory:
     def __len__(self) -> int:
         """The number of frames."""
         return len(self.steps)
+
+    @property
+    def stages(self) -> dict[str, int]:
+        """The stages of the run, and how many steps were made before each."""
+        return dict(self._stages)
+
+    @property
+    def production(self) -> slice:
+        """Frames of the last stage, from its start on."""
+        first = list(self._stages.values())[-1]
+        return slice(int(np.searchsorted(self.steps, first)), None)
 
     @property
     def systems(self) -> int:
@@ -202,3 +216,12 @@ class Trajectory:
 
 def _text(names: np.ndarray) -> list[str]:
     return [name.decode() for name in names.tolist()]
+
+
+def _stages(about: Mapping[str, Any]) -> dict[str, int]:
+    """The first steps of stages by name; folders from before there were stages name none."""
+    names, first = (np.atleast_1d(about.get(key, [])) for key in ("stages", "first"))
+    if len(names) and names.shape == first.shape and first.dtype.kind in "iu":
+        return {str(name): int(step) for name, step in zip(names, first, strict=True)}
+    before = np.asarray(about.get("equilibration", 0))
+    return {"production": int(before) if before.ndim == 0 and before.dtype.kind in "iu" else 0}

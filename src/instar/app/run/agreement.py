@@ -28,10 +28,19 @@ def marks_of(loaded: Loaded) -> dict[str, Any]:
     said = {**loaded.data, "seed": config.seed, "precision": config.precision}
     digests = {name: _digest(entry) for name, entry in said.items() if name not in _FREE}
     output = {f"output.{name}": getattr(config.output, name) for name in _SPACED}
-    steps = {"run.equilibration": config.run.equilibration}
-    if any(one.is_ramped for one in loaded.systems):
-        steps["run.steps"] = config.run.steps  # a ramp ends with them
-    return digests | output | steps | {"structures.npz": _digest_of_structures(loaded)}
+    structures = {"structures.npz": _digest_of_structures(loaded)}
+    return digests | output | _marks_of_stages(loaded) | structures
+
+
+def _marks_of_stages(loaded: Loaded) -> dict[str, Any]:
+    """Of the last stage only the number of steps may change, where no ramp ends with them."""
+    run, last = loaded.data["run"], loaded.production
+    if isinstance(run, list):
+        *before, end = run
+        marks: dict[str, Any] = {"run": _digest([*before, {**end, "steps": None}])}
+    else:
+        marks = {"run.equilibration": last.first}
+    return marks | ({"run.steps": last.steps} if loaded.ends_with_ramp else {})
 
 
 def _digest(entry: Any) -> str:

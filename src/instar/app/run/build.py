@@ -24,26 +24,23 @@ __all__ = ["FIXED", "Job", "OutgrownError", "Phase", "built", "bytes_of", "need_
 
 
 class Phase(NamedTuple):
-    """A method, and the step at which it ends."""
+    """The step of a stage, where that ends, and how many are made before the host reads rows."""
 
     name: str
     step: Observing
     last: int
+    longest_chunk: int
 
 
 @dataclasses.dataclass(frozen=True)
 class Job:
-    """What is done with some systems: a state at its beginning, phases, and what a step needs.
-
-    ``longest_chunk`` is the number of steps that are made before the host reads what was noted.
-    """
+    """What is done with some systems: a state at its beginning, phases, and what a step needs."""
 
     kind: Kind
     systems: range
     state: Any
     phases: tuple[Phase, ...]
     seed: int
-    longest_chunk: int
     need: int = 0
     sizes: Mapping[str, int] | None = None
     """Room before the first forces were made: it may have grown then."""
@@ -87,17 +84,17 @@ def built(loaded: Loaded, systems: range | None = None, limit: int | None = None
 
 
 def _built(loaded: Loaded, systems: range) -> Job:
-    kind, run = kind_of(loaded), loaded.config.run
+    kind = kind_of(loaded)
     state = kind.state(systems)
     steps = kind.steps(systems)
-    for step in {id(step): step for step in steps}.values():
+    for step in steps:
         state = step.begin(state)
     state, longest = watched(kind, state)
-    ends = {"equilibration": run.equilibration, "production": run.equilibration + run.steps}
     phases = tuple(
-        Phase(name, Observing(step), ends[name]) for name, step in zip(ends, steps, strict=True)
+        Phase(stage.name, Observing(step), stage.last, most)
+        for stage, step, most in zip(loaded.stages, steps, longest, strict=True)
     )
-    return Job(kind, systems, kind.placed(state), phases, loaded.config.seed, longest)
+    return Job(kind, systems, kind.placed(state), phases, loaded.config.seed)
 
 
 def _compiled(job: Job, precision: str, limit: int | None) -> Job:

@@ -47,7 +47,8 @@ def _streams(kind: Kind) -> dict[str, dict[str, Column]]:
 
 def _constants(loaded: Loaded, counts: np.ndarray) -> dict[str, dict[str, Any]]:
     structures = loaded.structures
-    wanted = [(w.temperature, w.pressure) for w in loaded.systems]
+    conditions = map(loaded.production.wanted, loaded.systems)
+    wanted = [(w.temperature, w.pressure) for w in conditions]
     asked = np.array([[np.nan if x is None else x for x in row] for row in wanted])
     return {
         "particles": {
@@ -67,11 +68,15 @@ def _constants(loaded: Loaded, counts: np.ndarray) -> dict[str, dict[str, Any]]:
 
 
 def _about(loaded: Loaded) -> dict[str, Any]:
-    time_step = loaded.time(1)
+    stages = loaded.stages
+    times = [stage.method.time(1) for stage in stages]
+    known = not loaded.units.reduced and None not in times
     return {
         "title": loaded.config.title,
-        "equilibration": loaded.config.run.equilibration,
-        **({} if time_step is None else {"time_step": time_step}),
+        "equilibration": loaded.production.first,
+        "stages": [stage.name for stage in stages],
+        "first": [stage.first for stage in stages],
+        **({"time_step": times[0] if len(set(times)) == 1 else times} if known else {}),
     }
 
 

@@ -8,6 +8,7 @@ provenance.json    versions, platform, precision, seed, the version of this layo
 plan.json          memory: what was expected
 trajectory.h5      frames and thermo (see `instar.storage.recording`)
 observed/          what observers have found, one file per batch
+end/               systems at their end with their velocities, one file per batch
 checkpoints/       the last two, and the end of each batch
 log.txt            what happened, line by line
 summary.json       averages, once there are some
@@ -62,6 +63,7 @@ class RunDirectory:
         self.resolved = path / "resolved.yaml"
         self.trajectory = path / "trajectory.h5"
         self.observed = path / "observed"
+        self.end = path / "end"
         self.checkpoints = path / "checkpoints"
         self.log = path / "log.txt"
         self.report = path / "report.html"

@@ -26,12 +26,22 @@ class _Exploded(TypedDict):
 
 
 @with_config(_STRICT)
+class _Stage(TypedDict):
+    name: str
+    method: str
+    first: _Count
+    last: _Count
+    systems: list[dict[str, _Average]]
+
+
+@with_config(_STRICT)
 class _Summary(TypedDict):
     rows: _Count
     shown: list[str]
     systems: list[dict[str, Any]]
     observed: dict[str, list[_Average]]
     exploded: list[_Exploded]
+    stages: NotRequired[list[_Stage]]
 
 
 @with_config(_STRICT)

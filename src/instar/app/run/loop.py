@@ -20,11 +20,12 @@ from instar.app.run.build import Job, OutgrownError, built, bytes_of, need_of_ch
 from instar.app.run.columns import appending, recording_of
 from instar.app.run.directory import RunDirectory, RunDirectoryError
 from instar.app.run.documents import wrong_meta
+from instar.app.run.ending import remove_end, write_end
 from instar.app.run.findings import remove_findings, write_findings
 from instar.app.run.planning import cut, systems_of
 from instar.app.run.progress import Progress
 from instar.app.run.provenance import threads
-from instar.app.run.rows import fetched, findings
+from instar.app.run.rows import beginning, fetched, findings
 from instar.app.run.snapshot import arrays_of, restored, sizes_of
 from instar.app.run.standing import End, Standing
 from instar.core.propagator import Repair, advance
@@ -124,7 +125,7 @@ class RunLoop:
     @property
     def last(self) -> int:
         """Steps of each batch."""
-        return self.loaded.config.run.equilibration + self.loaded.config.run.steps
+        return self.loaded.production.last
 
     @property
     def total(self) -> int:
@@ -175,11 +176,11 @@ class RunLoop:
         self.say("There is no checkpoint yet: the run begins again from its first step.")
 
     def _check_length(self, reached: int) -> None:
-        run = self.loaded.config.run
-        if reached > self.last:
+        last = self.loaded.production
+        if reached > last.last:
             raise RunDirectoryError(
-                f"The run in {self.directory.path} has made {reached - run.equilibration} steps of "
-                f"production already; it can't be shortened to {run.steps}."
+                f"The run in {self.directory.path} has made {reached - last.first} steps of "
+                f"{last.name} already; it can't be shortened to {last.steps}."
             )
 
     def _begin(self, batch: int) -> None:
@@ -203,6 +204,7 @@ class RunLoop:
 
     def _restore(self, found: Checkpoint) -> None:
         """The state of a checkpoint; what has come so far is not stopped by its memory."""
+        remove_end(self.directory, systems_of(self.plan, self.batch).start)
         job = self._begin_batch(None)
         state = restored(self.state, found.arrays, found.meta["sizes"] or {})
         self.state = job.kind.placed(state)
@@ -297,6 +299,9 @@ class RunLoop:
     def _record_batch(self, job: Job, recording: Recording, background: Background) -> None:
         pause = self.loaded.config.output.checkpoint_every
         due = time.monotonic() + pause
+        if not int(self.state.step):
+            first = beginning(job.kind, self.state)
+            background.do(appending(recording, *first, self.loaded.time))
         while not (self._is_over or self.stop.is_set()):
             thermo, frames = self._advance_a_chunk(job)
             background.do(appending(recording, thermo, frames, self.loaded.time))
@@ -308,7 +313,7 @@ class RunLoop:
     def _advance_a_chunk(self, job: Job) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
         step = int(self.state.step)
         phase = job.phase_at(step)
-        count = min(self.chunk, job.longest_chunk, phase.last - step)
+        count = min(self.chunk, phase.longest_chunk, phase.last - step)
         begin, sizes = time.monotonic(), sizes_of(self.state)
         if phase.name not in self.prepared:
             self._prepare(job, self.state)
@@ -352,7 +357,7 @@ class RunLoop:
         self.memory.planned = max(self.memory.planned, need)
 
     def _cut(self, need: int) -> None:
-        """Begin the batch anew as two: together they no longer fit."""
+        """Begin the batch again as two: together they no longer fit."""
         if systems_of(self.plan, self.batch).start in self.standing.ends:
             raise MemoryPlanError(
                 f"Batch {self.batch + 1} would need {show(need)} of {show(self.limit)}; it has "
@@ -366,7 +371,7 @@ class RunLoop:
         self._let_go()
         self.say(
             f"Batch {self.batch + 1} would need {show(need)} of {show(self.limit)}: it is cut in "
-            "two, and begun anew."
+            "two, and begins again."
         )
 
     def _say_what_grew(self, when: str, before: Sizes, after: Sizes) -> None:
@@ -418,6 +423,8 @@ class RunLoop:
         self.checkpoints, self.segments = self.checkpoints + 1, recording.segments
         systems, needed = self.job.systems, self.standing.checkpoints
         if self._is_over:
+            structures = self.job.kind.structures(self.state, systems)
+            write_end(self.directory, self.loaded, systems, structures)
             self.standing.ends[systems.start] = End(int(self.state.step), self.checkpoints)
         try:
             write_findings(self.directory.observed, systems, findings(self.loaded, self.state))

@@ -17,27 +17,29 @@ def notes_of(loaded: Loaded) -> list[str]:
 
 
 def _of_output(loaded: Loaded) -> Iterator[str]:
-    run, output = loaded.config.run, loaded.config.output
-    if output.trajectory_every == 0:
+    last = loaded.production
+    if not any(stage.trajectory_every for stage in loaded.stages):
         yield "No frames are recorded: output.trajectory_every is 0."
-    elif output.trajectory_every > run.steps:
+    elif last.trajectory_every > last.steps:
         yield (
-            f"No frames are recorded: output.trajectory_every is {output.trajectory_every}, and "
-            f"the run has {run.steps} steps."
+            f"Only the first frame of the {last.name} is recorded: output.trajectory_every is "
+            f"{last.trajectory_every}, and it has {last.steps} steps."
         )
-    if output.thermo_every > run.steps:
+    if last.thermo_every > last.steps:
         yield (
-            f"There are no averages of the production: output.thermo_every is "
-            f"{output.thermo_every}, and the run has {run.steps} steps."
+            f"There are no averages of the {last.name}: output.thermo_every is "
+            f"{last.thermo_every}, and it has {last.steps} steps."
         )
 
 
 def _of_systems(loaded: Loaded) -> Iterator[str]:
     systems = len(loaded.systems)
-    constant_energy = loaded.config.method.label == "nve"
+    first = loaded.stages[0]
+    constant_energy = not first.method.has_set_points
     driven = systems > 0 and loaded.potential_of(range(systems)).moves_centre
     pairs = zip(loaded.structures, loaded.systems, strict=True)
-    for number, (atoms, wanted) in enumerate(pairs):
+    for number, (atoms, system) in enumerate(pairs):
+        wanted = first.wanted(system)
         if constant_energy and not wanted.temperature and not np.any(atoms.get_momenta()):
             yield (
                 f"System {number} begins at rest: it has neither velocities nor a temperature to "

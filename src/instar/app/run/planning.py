@@ -15,6 +15,7 @@ import numpy as np
 
 from instar.app.ase.structures import cut_by_atoms
 from instar.app.config import Loaded
+from instar.app.config.stages import rows_of
 from instar.app.run.build import FIXED, Job, OutgrownError, built
 from instar.app.run.directory import RunDirectoryError
 from instar.app.run.kinds import kind_of
@@ -168,9 +169,8 @@ class Disk(NamedTuple):
 
 def disk_of(loaded: Loaded) -> Disk:
     """What the frames and the table of thermo will take."""
-    steps, output = loaded.config.run, loaded.config.output
-    frames = steps.steps // output.trajectory_every if output.trajectory_every else 0
-    rows = (steps.equilibration + steps.steps) // output.thermo_every
+    frames = rows_of(loaded.stages, "trajectory_every")
+    rows = rows_of(loaded.stages, "thermo_every")
     systems = len(loaded.structures)
     atoms = loaded.atoms_in(range(systems))
     kind = kind_of(loaded)

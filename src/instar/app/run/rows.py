@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from collections.abc import Mapping
 from typing import Any
 
+import jax
 import numpy as np
 
 from instar.app.config import Loaded
@@ -17,7 +19,7 @@ from instar.app.run.kinds import Kind
 from instar.dynamics import Schedule, Watch, place_of
 from instar.observables import Finding, Observation, Quantity, Rows
 
-__all__ = ["FRAMES", "THERMO", "fetched", "findings", "watched"]
+__all__ = ["FRAMES", "THERMO", "beginning", "fetched", "findings", "watched"]
 
 THERMO, FRAMES = "record: thermo", "record: frames"
 """What the two recorders are called among the observers; no observation has a colon in its name."""
@@ -26,24 +28,22 @@ _NOTED_BYTES = 2**22
 """Frames that wait for the host take about this much: a step's state is copied now and then."""
 
 _MOST_ROWS = 64
+_MOST_STEPS = 2**31
 
 type Table = dict[str, np.ndarray]
 
 
-def watched(kind: Kind, state: Any) -> tuple[Any, int]:
-    """The state with all observers of a run, and the steps that fill none of their rows."""
-    loaded = kind.loaded
-    origin, every = np.asarray(loaded.config.run.equilibration, np.uint32), loaded.config.output
-    frame = sum(
-        math.prod(one.shape) * len(state.particles if one.of == "particles" else state.systems)
-        for one in kind.frame_columns.values()
-    )
-    thermo_room, frame_room, longest = _room(4 * frame, every.thermo_every, every.trajectory_every)
-    observers: dict[str, Any] = {THERMO: Rows.of(kind.thermo_row(), state, thermo_room)}
-    schedules = {THERMO: Schedule(every.thermo_every, origin)}
-    if frame_room:
-        observers[FRAMES] = Rows.of(kind.frame(), state, frame_room)
-        schedules[FRAMES] = Schedule(every.trajectory_every, origin, after=True)
+def watched(kind: Kind, state: Any) -> tuple[Any, list[int]]:
+    """The state with all observers of a run, and the steps of each stage that fill no rows."""
+    loaded, stages = kind.loaded, kind.loaded.stages
+    first = [stage.first for stage in stages]
+    thermo, frames = ([s.thermo_every for s in stages], [s.trajectory_every for s in stages])
+    room = _frames_at_once(kind, state)
+    observers: dict[str, Any] = {THERMO: Rows.of(kind.thermo_row(), state, _MOST_ROWS + 1)}
+    schedules = {THERMO: Schedule.of(thermo, first)}
+    if any(frames):
+        observers[FRAMES] = Rows.of(kind.frame(), state, room + 1)
+        schedules[FRAMES] = Schedule.of(frames, first)
     for number, one in enumerate(loaded.observations):
         try:
             observers[one.title] = one.made(state, place_of(one.title))
@@ -52,36 +52,61 @@ def watched(kind: Kind, state: Any) -> tuple[Any, int]:
             raise ConfigurationError(
                 f"observe[{number}] ({one.title}): {type(error).__name__}: {error}"
             ) from error
-        schedules[one.title] = Schedule(one.every, origin, after=True)
+        schedules[one.title] = Schedule.of(one.every, loaded.production.first, after=True)
+    longest = [
+        min(_MOST_ROWS * stage.thermo_every, room * stage.trajectory_every or _MOST_STEPS)
+        for stage in stages
+    ]
     return dataclasses.replace(state, observed=Watch(observers, schedules)), longest
 
 
-def _room(frame: int, thermo_every: int, frame_every: int) -> tuple[int, int, int]:
-    """Rows of thermo and of frames that are noted at once, and the steps that fill neither."""
-    frames = int(np.clip(_NOTED_BYTES // max(1, frame), 1, _MOST_ROWS)) if frame_every else 0
-    longest = _MOST_ROWS * thermo_every
-    if frame_every:
-        longest = min(longest, frames * frame_every)
-    longest = max(1, longest)
-    return (
-        longest // thermo_every + 1,
-        min(frames, longest // frame_every + 1) if frames else 0,
-        longest,
+def _frames_at_once(kind: Kind, state: Any) -> int:
+    """Frames that are noted before the host reads them; one more is the start of a stage."""
+    numbers = sum(
+        math.prod(one.shape) * len(state.particles if one.of == "particles" else state.systems)
+        for one in kind.frame_columns.values()
     )
+    return int(np.clip(_NOTED_BYTES // max(1, 4 * numbers), 1, _MOST_ROWS))
+
+
+def beginning(kind: Kind, state: Any) -> tuple[Table, Table]:
+    """Rows of thermo and of frames before the first step, in their units."""
+    row, frame = _looked(kind.thermo_row(), kind.frame(), state)
+    thermo = _in_units((_FIRST, _as_rows(row)), kind.THERMO, kind.loaded.units)
+    if not kind.loaded.stages[0].trajectory_every:
+        return thermo, {}
+    return thermo, _in_units((_FIRST, _as_rows(frame)), kind.FRAME, UnitSystem())
+
+
+_FIRST = np.zeros(1, np.int64)
+"""The step that rows before the first one belong to."""
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def _looked(thermo: Any, frame: Any, state: Any) -> Any:
+    return thermo(state), frame(state)
+
+
+def _as_rows(row: Any) -> Any:
+    return jax.tree.map(lambda leaf: np.asarray(leaf)[None], row)
 
 
 def fetched(kind: Kind, state: Any) -> tuple[Any, Table, Table]:
     """The state without rows, and the rows of thermo and of frames that it had, in their units."""
     watch = state.observed
-    thermo = _in_units(watch[THERMO], kind.THERMO, kind.loaded.units)
-    frames = _in_units(watch[FRAMES], kind.FRAME, UnitSystem()) if FRAMES in watch.observers else {}
+    thermo = _in_units(watch[THERMO].result(), kind.THERMO, kind.loaded.units)
+    frames: Table = {}
+    if FRAMES in watch.observers:
+        frames = _in_units(watch[FRAMES].result(), kind.FRAME, UnitSystem())
     emptied = {name: one.erased() for name, one in watch.observers.items() if isinstance(one, Rows)}
     new = dataclasses.replace(watch, observers={**watch.observers, **emptied})
     return dataclasses.replace(state, observed=new), thermo, frames
 
 
-def _in_units(rows: Rows, columns: Mapping[str, Quantity], units: UnitSystem) -> Table:
-    steps, found = rows.result()
+def _in_units(
+    rows: tuple[np.ndarray, Table], columns: Mapping[str, Quantity], units: UnitSystem
+) -> Table:
+    steps, found = rows
     values = {
         name: (column / units.size(columns[name].unit)).astype(columns[name].dtype)
         for name, column in found.items()
@@ -97,6 +122,6 @@ def findings(loaded: Loaded, state: Any) -> dict[str, Finding]:
 
 
 def _found(loaded: Loaded, one: Observation, observer: Any) -> Finding:
-    time = loaded.config.method.time(one.every)
+    time = loaded.method.time(one.every)
     interval = None if time is None else time * parse_unit("fs")[0]
     return in_units(one.found(observer, interval), loaded.units)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 from instar.app.config.base import Strict
 
@@ -15,6 +15,9 @@ class Method(Strict):
 
     What a run does with it is in `instar.app.run.kinds`, under the same ``type``.
     """
+
+    COMMON: ClassVar[tuple[str, ...]] = ()
+    """Keys that all stages of a run have in common."""
 
     type: Any
 
@@ -29,12 +32,17 @@ class Method(Strict):
         return False
 
     @property
+    def has_pressure(self) -> bool:
+        """Whether it keeps systems at pressures."""
+        return False
+
+    @property
     def defaults(self) -> dict[str, Any]:
         """Defaults that depend on what was chosen, as they could have been given."""
         return {}
 
     def lacking(self, temperature: float | None, pressure: float | None) -> Iterator[str]:
-        """What a system with this temperature (K) and pressure lacks, or has too much."""
+        """What a system with this temperature (K) and pressure lacks."""
         yield from ()
 
     def keys_with_units(self) -> Iterator[str]:

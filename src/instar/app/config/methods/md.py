@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Container, Iterator
-from typing import Annotated, Any, Literal
+from collections.abc import Container, Iterator, Mapping
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, TypeAdapter, create_model, model_validator
@@ -39,6 +39,8 @@ class MdMethod(Method):
     The model that validates (`model`) has the options of all thermostats and barostats as
     further keys.
     """
+
+    COMMON: ClassVar[tuple[str, ...]] = ("skin",)
 
     type: Literal["md"]
     ensemble: Annotated[
@@ -76,9 +78,8 @@ class MdMethod(Method):
     @property
     def chosen(self) -> Declaration | None:
         """The thermostat or barostat of the ensemble."""
-        role, name = {"nvt": (THERMOSTAT, self.thermostat), "npt": (BAROSTAT, self.barostat)}.get(
-            self.ensemble, ("", None)
-        )
+        role, key = _ROLES.get(self.ensemble, ("", ""))
+        name = getattr(self, key) if key else None
         return None if name is None else _declared(role)[name]
 
     @property
@@ -96,19 +97,22 @@ class MdMethod(Method):
         return self.chosen is not None
 
     @property
+    def has_pressure(self) -> bool:
+        """Where there is a barostat."""
+        return self.ensemble == "npt"
+
+    @property
     def defaults(self) -> dict[str, Any]:
         """Those of the thermostat or barostat."""
         options = {} if self.chosen is None else self.chosen.options
         return {name: one.default for name, one in options.items() if not one.is_required}
 
     def lacking(self, temperature: float | None, pressure: float | None) -> Iterator[str]:
-        """What a system with this temperature (K) and pressure lacks, or has too much."""
+        """What a system with this temperature (K) and pressure lacks."""
         if self.ensemble != "nve" and not temperature:
             yield f"{self.ensemble} needs a temperature above zero"
         if self.ensemble == "npt" and pressure is None:
             yield "npt needs a pressure"
-        if self.ensemble != "npt" and pressure is not None:
-            yield f"a pressure has no meaning for {self.ensemble}"
 
     def keys_with_units(self) -> Iterator[str]:
         """The skin, and options of what was chosen."""
@@ -147,13 +151,36 @@ class MdMethod(Method):
 
     @property
     def _name(self) -> str:
-        keeper = {"nvt": self.thermostat, "npt": self.barostat}.get(self.ensemble)
+        _, key = _ROLES.get(self.ensemble, ("", ""))
+        keeper = getattr(self, key) if key else None
         return self.ensemble if keeper is None else f"{self.ensemble} with {keeper}"
 
     @property
     def _used(self) -> set[str]:
-        key = {"nvt": {"thermostat"}, "npt": {"barostat"}}.get(self.ensemble, set())
-        return key if self.chosen is None else {*key, *self.chosen.options}
+        return _used(self.ensemble, self.thermostat, self.barostat)
+
+
+_ROLES = {"nvt": (THERMOSTAT, "thermostat"), "npt": (BAROSTAT, "barostat")}
+"""What keeps an ensemble, and the key that names it."""
+
+
+def _used(ensemble: Any, thermostat: Any, barostat: Any) -> set[str]:
+    """Keys that have a meaning for an ensemble and what keeps it."""
+    if ensemble not in _ROLES:
+        return set()
+    role, key = _ROLES[ensemble]
+    name = {"thermostat": thermostat, "barostat": barostat}[key]
+    chosen = _declared(role).get(name) if isinstance(name, str) else None
+    return {key} if chosen is None else {key, *chosen.options}
+
+
+def inherited(top: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    """The keys of a stage, and those on top that have a meaning for what the stage does."""
+    both = {**top, **own}
+    ensemble = both.get("ensemble")
+    chosen = (both.get("thermostat"), both.get("barostat"))
+    known = _KEYS | (_used(ensemble, *chosen) if isinstance(ensemble, str) else set())
+    return {key: value for key, value in both.items() if key in own or key in known}
 
 
 def model() -> type[MdMethod]:

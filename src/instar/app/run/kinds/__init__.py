@@ -14,4 +14,4 @@ _KINDS: dict[str, type[Kind]] = {"md": MolecularDynamics}
 
 def kind_of(loaded: Loaded) -> Kind:
     """The kind of method that a configuration asks for."""
-    return _KINDS[loaded.config.method.type](loaded)
+    return _KINDS[loaded.method.type](loaded)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
+from ase import Atoms
+
 from instar.app.config import Loaded
 from instar.dynamics import DynamicState, Part
 from instar.observables import Quantity
@@ -34,8 +36,8 @@ class Kind:
         """These systems at their beginning; what `ready` computes is still missing."""
         raise NotImplementedError
 
-    def steps(self, systems: range) -> tuple[Part, Part]:
-        """The steps of the equilibration and of the production."""
+    def steps(self, systems: range) -> tuple[Part, ...]:
+        """The step of each stage."""
         raise NotImplementedError
 
     def compile(self, state: Any) -> None:
@@ -47,6 +49,10 @@ class Kind:
 
     def placed(self, state: Any) -> Any:
         """The state on the devices where steps leave it."""
+        raise NotImplementedError
+
+    def structures(self, state: Any, systems: range) -> list[Atoms]:
+        """These systems as they are now, with velocities if they have some."""
         raise NotImplementedError
 
     def thermo_row(self) -> Callable[[Any], dict[str, Any]]:

@@ -8,10 +8,12 @@ from typing import Any, cast
 
 import jax
 import numpy as np
+from ase import Atoms
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from instar.app.api.md_state import fixed_atoms, state_of
 from instar.app.config.methods.md import MdMethod
+from instar.app.config.stages import Stage, start_of
 from instar.app.config.systems import Wanted
 from instar.app.evaluation.point import room_for, tabled
 from instar.app.evaluation.within_budget import estimated_need
@@ -29,9 +31,9 @@ class MolecularDynamics(Kind):
     THERMO, FRAME = THERMO, FRAME
 
     @property
-    def method(self) -> MdMethod:
-        """What the configuration says about it."""
-        return cast("MdMethod", self.loaded.config.method)
+    def skin(self) -> float:
+        """How far beyond the cutoff neighbors are listed (Å), in all stages."""
+        return _method(self.loaded.production).skin
 
     def check(self) -> None:
         """Constraints of structures that are not known here."""
@@ -46,7 +48,7 @@ class MolecularDynamics(Kind):
         potential = None if alike else self.loaded.potential_of(systems)
         recipe = self.loaded.recipe.among(numbers) if alike else self.loaded.recipe
         point = tabled(some, recipe, config.precision, potential=potential)
-        room = room_for(point, self.method.skin)
+        room = room_for(point, self.skin)
         if room is not None:
             asked = config.memory.neighbors or 0
             room = dataclasses.replace(room, neighbors=max(room.neighbors, asked))
@@ -59,9 +61,9 @@ class MolecularDynamics(Kind):
         state = state_of(
             [self.loaded.structures[number] for number in systems],
             self.loaded.recipe,
-            [self.loaded.systems[number].temperature for number in systems],
+            [self._first_temperature(number) for number in systems],
             config.seed,
-            self.method.skin,
+            self.skin,
             config.precision,
             {"mesh": _mesh(), "streams": np.array(systems), "forces": False},
             potential=self.loaded.potential_of(systems),
@@ -71,28 +73,32 @@ class MolecularDynamics(Kind):
             state = dataclasses.replace(state, neighbors=room)
         return state
 
-    def steps(self, systems: range) -> tuple[Part, Part]:
+    def _first_temperature(self, system: int) -> float | None:
+        """What velocities are drawn for (K); None where a structure keeps those that it has."""
+        if start_of(self.loaded.data) is not None:
+            return None
+        return self.loaded.stages[0].wanted(self.loaded.systems[system]).temperature
+
+    def steps(self, systems: range) -> tuple[Part, ...]:
+        """The step of each stage, for the conditions of the systems during it."""
+        return tuple(self._step(stage, systems) for stage in self.loaded.stages)
+
+    def _step(self, stage: Stage, systems: range) -> Part:
         """A thermostat brings systems to their temperature where the method would not."""
-        wanted = [self.loaded.systems[number] for number in systems]
+        wanted = [stage.wanted(self.loaded.systems[number]) for number in systems]
         hot, pressures, last_hot, last_pressures = (
             np.array([np.nan if value is None else value for value in column])
             for column in zip(*map(_conditions, wanted), strict=True)
         )
-        step = self.method.step(
-            self._followed(hot, last_hot), self._followed(pressures, last_pressures)
-        )
+        method = _method(stage)
         unknown = any(one.temperature is None for one in self.loaded.systems)  # not of this batch
-        if self.loaded.config.run.equilibration == 0 or unknown:
-            return step, step
-        return self.method.settling(hot, self.loaded.units.reduced) or step, step
-
-    def _followed(self, first: np.ndarray, last: np.ndarray) -> np.ndarray | md.Ramp:
-        """Conditions of systems, as a ramp over the production where the last ones are known."""
-        if np.isnan(last).all():
-            return first
-        begin = self.loaded.config.run.equilibration
-        end = begin + self.loaded.config.run.steps
-        return md.Ramp(first, np.where(np.isnan(last), first, last), begin, end)
+        if stage.settles and not unknown:
+            settling = method.settling(hot, self.loaded.units.reduced)
+            if settling is not None:
+                return settling
+        return method.step(
+            _followed(hot, last_hot, stage.ramp), _followed(pressures, last_pressures, stage.ramp)
+        )
 
     def compile(self, state: md.State) -> None:
         """The first forces."""
@@ -110,6 +116,23 @@ class MolecularDynamics(Kind):
         everywhere = jax.device_put(state, NamedSharding(neighbors.mesh, PartitionSpec()))
         return dataclasses.replace(everywhere, neighbors=neighbors.placed())
 
+    def structures(self, state: md.State, systems: range) -> list[Atoms]:
+        """With their velocities, and the cells that barostats have made of them."""
+        particles, vectors = jax.device_get((state.particles.data, state.systems.data.cell.vectors))
+        ends = np.cumsum([0, *(int(self.loaded.counts[number]) for number in systems)])
+        found = []
+        for n, number in enumerate(systems):
+            rows = slice(ends[n], ends[n + 1])
+            atoms = self.loaded.structures[number].copy()
+            atoms.set_constraint(self.loaded.structures[number].constraints)
+            cell = np.where(atoms.cell.array.any(axis=1)[:, None], vectors[n], 0.0)
+            atoms.set_cell(np.asarray(cell, float))
+            atoms.arrays["positions"][:] = particles.positions[rows]
+            velocities = np.asarray(particles.velocities[rows], float)
+            atoms.set_array("momenta", velocities * atoms.get_masses()[:, None])
+            found.append(atoms)
+        return found
+
     def thermo_row(self) -> Callable[[Any], dict[str, Any]]:
         """Energies, temperature, pressure, density."""
         return thermo_row
@@ -123,6 +146,17 @@ class MolecularDynamics(Kind):
         """Without velocities, if they were not asked for."""
         without = set() if self.loaded.config.output.velocities else {"velocities"}
         return {name: known for name, known in FRAME.items() if name not in without}
+
+
+def _method(stage: Stage) -> MdMethod:
+    return cast("MdMethod", stage.method)
+
+
+def _followed(first: np.ndarray, last: np.ndarray, over: range) -> np.ndarray | md.Ramp:
+    """Conditions of systems, as a ramp over some steps where the last ones are known."""
+    if np.isnan(last).all():
+        return first
+    return md.Ramp(first, np.where(np.isnan(last), first, last), over.start, over.stop)
 
 
 def _conditions(wanted: Wanted) -> tuple[float | None, ...]:
