@@ -15,10 +15,31 @@ _RENAME = "Rename the labels of one of them: topology.renamed('other '), and com
 
 
 def combined_topologies(topologies: Sequence[Topology]) -> tuple[list[Atoms], list[dict[str, Any]]]:
-    """Structures and one potential for all of them, to compute topologies as one batch.
+    """Structures and one potential for all of them, to compute several topologies as one batch.
 
     Terms are tied to their structure. What holds for all structures must be the same in all
     topologies; Lennard-Jones parameters are put into one table by label.
+
+    Parameters
+    ----------
+    topologies
+        Such as `instar.read_topology` returns.
+
+    Returns
+    -------
+    structures, potential
+        A list of `ase.Atoms`, and a list of mappings as it stands in a configuration.
+
+    Raises
+    ------
+    TopologyError
+        If topologies have different options, or one label has different parameters.
+
+    Examples
+    --------
+    >>> import instar
+    >>> instar.combined_topologies([])
+    ([], [])
     """
     shared: dict[str, dict[str, Any]] = {}
     terms: list[dict[str, Any]] = []
