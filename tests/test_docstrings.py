@@ -9,6 +9,8 @@ import re
 import jax
 import pytest
 
+from instar.app.results import run as results
+
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
 
 CALLED = {
@@ -31,6 +33,9 @@ CALLED = {
     "instar.geometry": """Cell.of Cell.box Cell.open Cell.strained Cell.fractional Cell.cartesian
         Cell.wrapped Cell.minimum_image""",
 }
+OF_RUNS = """Run.radial_distribution Run.mean_square_displacement Run.velocity_autocorrelation
+    Run.export Trajectory.positions Trajectory.velocities Trajectory.cells Trajectory.atoms
+    Trajectory.history Trajectory.structures"""
 NAMES = [(module, name) for module, names in CALLED.items() for name in names.split()]
 
 
@@ -48,17 +53,31 @@ def _as_a_reader_runs_it(tmp_path, monkeypatch):
         yield
 
 
+def sections_of(function):
+    """The text by section; what stands before the first one is left out."""
+    parts = re.split(r"\n([A-Z][a-z]+)\n-+\n", inspect.getdoc(function) or "")
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def told_parameters(function):
+    lines = sections_of(function)["Parameters"].splitlines()
+    heads = [line for line in lines if line[:1].strip()]
+    return {word.strip("* ") for line in heads for word in line.split(",")}
+
+
 @pytest.mark.parametrize(("module", "name"), NAMES)
 def test_help_tells_every_parameter_and_what_is_returned(module, name):
     function = called(module, name)
-    text = inspect.getdoc(function) or ""
-    returned = () if inspect.isclass(function) else ("Returns",)
-    for section in ("Parameters", *returned, "Examples"):
-        assert f"\n{section}\n{'-' * len(section)}\n" in text
-    told = re.split(r"\n(?:Returns|Raises|Examples)\n", text.split("\nParameters\n")[1])[0]
-    lines = [line for line in told.splitlines() if line[:1].strip()]
-    heads = {word.strip("* ") for line in lines for word in line.split(",")}
-    assert set(inspect.signature(function).parameters) - {"self"} <= heads
+    returned = set() if inspect.isclass(function) else {"Returns"}
+    assert {"Parameters", "Examples"} | returned <= set(sections_of(function))
+    assert set(inspect.signature(function).parameters) - {"self"} <= told_parameters(function)
+
+
+@pytest.mark.parametrize("name", OF_RUNS.split())
+def test_help_of_runs_tells_every_parameter_and_what_is_returned(name):
+    function = operator.attrgetter(name)(results)
+    assert {"Parameters", "Returns"} <= set(sections_of(function))
+    assert set(inspect.signature(function).parameters) - {"self"} <= told_parameters(function)
 
 
 @pytest.mark.parametrize(("module", "name"), NAMES)

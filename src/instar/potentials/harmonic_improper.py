@@ -19,10 +19,10 @@ _TURN = 2 * jnp.pi
 @configured("harmonic_improper")
 @dataclass
 class HarmonicImproper(Dihedral):
-    """Four particles kept in a plane, or out of it, by a spring: u(ξ) = ½ k (ξ − ξ0)².
+    """Four particles kept in a plane, or out of it, by a spring: u(ξ) = ½ k (ξ − ξ0)², with ξ their
+    dihedral angle.
 
-    ξ is the dihedral angle of the four in the given order; the difference is taken between −π
-    and π.
+    The order of the particles counts. The difference is taken between −π and π.
 
     Parameters
     ----------
