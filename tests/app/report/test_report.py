@@ -111,8 +111,7 @@ def test_radial_distributions_are_by_pair_of_species_and_leave_out_what_is_not_p
     assert list(curves) == ["Ar-Ar", "Ar-Kr", "Kr-Kr"]
     assert curves["Ar-Kr"] == (("Ar", "Kr"), 18, [1])
     assert note == (
-        "From 18 frames. Without system 0, which does not repeat along all axes: no density, no "
-        "g(r)."
+        "From 18 frames. No g(r) of system 0: it needs a density, and so a cell that repeats."
     )
 
 

@@ -53,7 +53,7 @@ def no_frames(run, name):
     return (
         f"instar: {run.path} has no frames to export to {name}: "
         "output.trajectory_every is 0, or more steps than the run has made; "
-        "thermo is there with --to csv.\n"
+        "export thermo with --to csv.\n"
     )
 
 

@@ -56,7 +56,7 @@ class Columns(Mapping[str, np.ndarray]):
             pandas = importlib.import_module("pandas")
         except ImportError:
             raise ImportError(
-                "Tables of pandas need pandas, which is not installed.\nInstall it: pip install "
+                "to_pandas needs pandas, which is not installed.\nInstall it: pip install "
                 "pandas; or use the arrays as they are: columns['temperature']."
             ) from None
         frame = pandas.DataFrame(self._long())

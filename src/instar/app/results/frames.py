@@ -60,7 +60,7 @@ def correlated(
     system, ``words`` are the name and the unit of what it returns.
     """
     if trajectory.times is None:
-        raise ObserverError("The steps of this run have no time, so nothing moves with it.")
+        raise ObserverError("Correlations in time need steps that have a time; those here do not.")
     intervals = np.diff(trajectory.times)
     if len(intervals) and np.ptp(intervals) > 1e-6 * intervals[0]:
         raise ObserverError("The frames of this run are not equally far apart in time.")

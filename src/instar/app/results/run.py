@@ -28,7 +28,7 @@ __all__ = ["Run"]
 
 
 _SHOWN = 3
-"""Systems that are told of when a run is printed."""
+"""Systems that are listed when a run is printed."""
 
 
 class Run:

@@ -21,7 +21,7 @@ _MOST_HELD = 2**28
 
 
 _SHOWN = 3
-"""Systems that are told of when a trajectory is printed."""
+"""Systems that are listed when a trajectory is printed."""
 
 
 class Trajectory:
@@ -187,7 +187,7 @@ class Trajectory:
         """
         count = self.count(system)
         if not -count <= frame < count:
-            raise IndexError(f"There are {count} frames of system {system}, and none {frame}.")
+            raise IndexError(f"System {system} has {count} frames; there is no frame {frame}.")
         frame = range(count)[frame]
         with open_recording(self.path) as file:
             rows = self.rows(system)

@@ -59,8 +59,8 @@ def _check_share(topology: Topology, number: int, kinds: set[str]) -> None:
     for kind in sorted(kinds - {entry["type"] for entry in topology.potential}):
         if "coulomb" not in kind or topology.atoms.get_initial_charges().any():
             raise TopologyError(
-                f"Topology {number} has no {kind}, but another one has, and it would act in all."
-                "\nRead both with the same options, or compute them one after the other."
+                f"Topology {number} has no {kind}, but another one has it, and it would act in all "
+                "of them.\nRead both with the same options, or compute them one after the other."
             )
 
 
