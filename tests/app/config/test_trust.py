@@ -119,4 +119,4 @@ def test_a_table_of_numbers_is_a_file(tmp_path):
     table = tmp_path / "cu.alloy"
     table.write_text("numbers")
     assert not beyond("eam", {"potential": str(table)})
-    assert "which is no file" in beyond("eam", {"potential": "/dev/zero"})
+    assert "which is not a file" in beyond("eam", {"potential": "/dev/zero"})

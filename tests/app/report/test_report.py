@@ -156,9 +156,7 @@ def test_tables_of_pandas_say_what_is_missing(done, monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(ImportError) as error:
         done.thermo.to_pandas()
-    assert str(error.value).splitlines()[0] == (
-        "Tables of pandas need pandas, which is not installed."
-    )
+    assert str(error.value).splitlines()[0] == ("to_pandas needs pandas, which is not installed.")
 
 
 def test_structure_and_motion_are_read_off_a_run(done):

@@ -299,7 +299,8 @@ def test_what_would_act_in_all_structures_must_be_meant_for_all(tmp_path):
     cut = WATERS.replace("coul/long", "coul/cut")
     with raises(
         TopologyError,
-        "Topology 0 has no cutoff_coulomb, but another one has, and it would act in all.",
+        "Topology 0 has no cutoff_coulomb, but another one has it, and it would act in all of "
+        "them.",
     ):
         combined_topologies([waters(tmp_path), waters(tmp_path, cut)])
     neutral = waters(tmp_path, WATERS.replace("-0.834", "0").replace("0.417", "0"))

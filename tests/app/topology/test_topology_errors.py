@@ -62,7 +62,7 @@ from instar.app.topology.lammps.atoms import _periodic
         ("Bond Coeffs # harmonic\n\n1 450 0.9572\n", "", "line 46: there are bonds, but no section Bond Coeffs."),
         ("lj/cut/coul/long", "buck", "line 18: the pair style is 'buck'."),
         ("1 0.1521 3.1507", "1 0.1521", "line 20: pair style lj/cut/coul/long has from 2 to 3 coefficients, not 1."),
-        ("1 0.1521 3.1507", "1 0.1521 3.1507 8", "line 20: this type has the cutoff 8 Å, all have 9 Å."),
+        ("1 0.1521 3.1507", "1 0.1521 3.1507 8", "line 20: this type has the cutoff 8 Å, but all have 9 Å."),
         ("1 0.1521 3.1507", "1 0.1521 0", "line 20: ε = 0.1521 and σ = 0 are not above 0."),
         ("2 0 0\n", "1 0 0\n", "line 18: atom type 2 has no pair coefficients."),
         ("Pair Coeffs # lj/cut/coul/long\n\n1 0.1521 3.1507\n2 0 0\n", "", "there is a cutoff, but no section Pair Coeffs."),
@@ -108,7 +108,7 @@ def test_a_file_that_is_cut_short_is_refused(tmp_path):
         ("dihedral", "charmm", "2 3 90 0.5", "the weight 0.5 is not 0; give the factors of pairs 1-4 apart as special_bonds."),
         ("dihedral", "harmonic", "2 0.5 3", "d must be 1 or -1, not 0.5."),
         ("dihedral", "harmonic", "2 1 1.5", "the multiplicity 1.5 is not a whole number from 0 on."),
-        ("dihedral", "fourier", "2 1 1 90", "it is not the number m of terms and then K, n and d for each."),
+        ("dihedral", "fourier", "2 1 1 90", "the number m of terms must be followed by K, n and d of each."),
         ("improper", "harmonic", "20 30", "χ0 is 30°; LAMMPS' angle has no sign, so only 0 says which side is meant."),
     ],
 )  # fmt: skip
