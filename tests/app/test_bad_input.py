@@ -483,7 +483,7 @@ FOLDERS = {
         structures(positions=np.full((59, 3), np.nan)), NPZ + r"positions has entries that .*", RESUME
     ),
     "structures of too few atoms": Row(
-        structures(counts=np.array([32, 26])), NPZ + r"numbers is missing, or is not .*", RESUME
+        structures(counts=np.array([32, 26])), NPZ + r"numbers is missing, or does not fit .*", RESUME
     ),
     "structures of no element": Row(
         structures(numbers=np.full(59, 400)), NPZ + r"numbers has entries that are not atomic numbers\.", RESUME
@@ -539,7 +539,7 @@ FOLDERS = {
     ),
     "particles of systems that are none": Row(
         in_main(replaced("particles/system", data=np.full(59, 7))),
-        H5 + " is damaged: particles/system names systems that there are not, .*", EXPORT,
+        H5 + " is damaged: particles/system names systems that do not exist, .*", EXPORT,
     ),
     "a trajectory without frames": Row(
         in_main(lambda file: file.__delitem__("frames")), H5 + " is damaged: it has no group frames.", EXPORT

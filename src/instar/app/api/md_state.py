@@ -122,7 +122,7 @@ def md_blocks(
     Raises
     ------
     ValueError
-        If the potential is one object that does not say that it is the same for any structures.
+        If the potential is an object whose ``is_general`` is False.
     StructureError, ConfigurationError
         As for `md_state`.
 
