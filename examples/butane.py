@@ -2,8 +2,8 @@
 
     python examples/butane.py
 
-Nothing but the torsion U depends on the dihedral angle φ, so it has the distribution
-exp(−U(φ)/k_BT); what follows from that is printed beside what was found.
+Only the torsion U depends on the dihedral angle φ, so the distribution of φ is exp(−U(φ)/k_BT). The
+fraction that follows from it is printed beside the one that was found.
 """
 
 from pathlib import Path
@@ -11,18 +11,17 @@ from pathlib import Path
 import numpy as np
 
 import instar
-from instar.app.config import load
 
 CONFIG = Path(__file__).with_name("butane.yaml")
 
 
 def main(changes=(), out="runs/butane"):
-    """Run and count; gives the fraction of trans and its standard error."""
+    """Run and count; returns the fraction of trans and its standard error."""
     run = instar.run(CONFIG, out, changes=changes)
     trajectory = run.trajectory
     found = [np.mean(is_trans(trajectory.positions(n))) for n in range(trajectory.systems)]
     fraction, error = np.mean(found), np.std(found, ddof=1) / np.sqrt(len(found))
-    temperature = load(CONFIG, changes).systems[0].temperature
+    temperature = run.summary["systems"][0]["asked"]["temperature"]["value"]
     print(f"trans: {fraction:.3f} ± {error:.3f}; exp(−U/k_BT) has {expected(temperature):.3f}")
     return float(fraction), float(error)
 

@@ -3,20 +3,39 @@
 import doctest
 import importlib
 import inspect
+import operator
+import re
 
 import jax
 import pytest
+
+from instar.app.results import run as results
 
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
 
 CALLED = {
     "instar": """run resume open single_point calculator over_frames read_topology ase_potential
-        md_state md_blocks""",
-    "instar.md": """simulate thermo nve langevin brownian velocity_rescaling nose_hoover
+        combined_topologies md_state md_blocks""",
+    "instar.md": """simulate simulate_blocks begin_blocks start draw_velocities computed thermo
+        explosions step_of Ramp nve langevin brownian velocity_rescaling nose_hoover
         cell_rescaling mtk""",
     "instar.observables": """block_average autocorrelation_time effective_samples diffusion
-        mean_square_displacement velocity_autocorrelation green_kubo""",
+        mean_square_displacement velocity_autocorrelation green_kubo observe Series.of
+        RunningBlocks.of RadialDistribution.of Correlation.of_displacements
+        Correlation.of_velocities DensityProfile.of kinetic_energy temperature pressure
+        pressure_tensor molecular_pressure_tensor""",
+    "instar.potentials": """Pair Pair.of LennardJones WeeksChandlerAndersen SoftSphere Morse
+        Buckingham cutoff_coulomb ewald ewald_with HarmonicTrap UniformField Wall
+        FunctionPotential Sum evaluate Exclusions.of Exclusions.from_bonds HarmonicBond MorseBond
+        HarmonicAngle CosineAngle PeriodicDihedral RyckaertBellemansDihedral HarmonicImproper
+        PeriodicImproper DistanceConstraint RigidWater constraints_of""",
+    "instar.neighbors": "NeighborList.updated brute_force query",
+    "instar.geometry": """Cell.of Cell.box Cell.open Cell.strained Cell.fractional Cell.cartesian
+        Cell.wrapped Cell.minimum_image""",
 }
+OF_RUNS = """Run.radial_distribution Run.mean_square_displacement Run.velocity_autocorrelation
+    Run.export Trajectory.positions Trajectory.velocities Trajectory.cells Trajectory.atoms
+    Trajectory.history Trajectory.structures"""
 NAMES = [(module, name) for module, names in CALLED.items() for name in names.split()]
 
 
@@ -24,7 +43,7 @@ def called(module, name):
     package, _, last = module.rpartition(".")
     whole = importlib.import_module(package or module)
     found = getattr(whole, last) if package else whole
-    return getattr(found, name)
+    return operator.attrgetter(name)(found)
 
 
 @pytest.fixture(autouse=True)
@@ -34,15 +53,31 @@ def _as_a_reader_runs_it(tmp_path, monkeypatch):
         yield
 
 
+def sections_of(function):
+    """The text by section; what stands before the first one is left out."""
+    parts = re.split(r"\n([A-Z][a-z]+)\n-+\n", inspect.getdoc(function) or "")
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def told_parameters(function):
+    lines = sections_of(function)["Parameters"].splitlines()
+    heads = [line for line in lines if line[:1].strip()]
+    return {word.strip("* ") for line in heads for word in line.split(",")}
+
+
 @pytest.mark.parametrize(("module", "name"), NAMES)
 def test_help_tells_every_parameter_and_what_is_returned(module, name):
     function = called(module, name)
-    text = inspect.getdoc(function) or ""
-    for section in ("Parameters", "Returns", "Examples"):
-        assert f"\n{section}\n{'-' * len(section)}\n" in text
-    told = text.split("\nParameters\n")[1].split("\nReturns\n")[0].splitlines()
-    heads = {word.strip("* ") for line in told if line[:1].strip() for word in line.split(",")}
-    assert set(inspect.signature(function).parameters) <= heads
+    returned = set() if inspect.isclass(function) else {"Returns"}
+    assert {"Parameters", "Examples"} | returned <= set(sections_of(function))
+    assert set(inspect.signature(function).parameters) - {"self"} <= told_parameters(function)
+
+
+@pytest.mark.parametrize("name", OF_RUNS.split())
+def test_help_of_runs_tells_every_parameter_and_what_is_returned(name):
+    function = operator.attrgetter(name)(results)
+    assert {"Parameters", "Returns"} <= set(sections_of(function))
+    assert set(inspect.signature(function).parameters) - {"self"} <= told_parameters(function)
 
 
 @pytest.mark.parametrize(("module", "name"), NAMES)

@@ -4,7 +4,7 @@
 
 Plans, runs argon.yaml (24 states in one batch), and writes a report in which pressures and energies
 stand beside those of the equation of Thol and others. Ends with 1 if fewer than nine in ten agree.
-Stopped with Ctrl-C, it goes on when it is called again.
+Stopped with Ctrl-C, it continues when it is called again.
 """
 
 import argparse
@@ -25,21 +25,18 @@ import instar
 from instar.app.api.run import StoppedError
 from instar.app.cli.main import main as command
 from instar.app.config import load
-from instar.app.config.units import parse_unit
 from instar.app.report import Section, write_report
 from instar.app.report.figures import inked, plain, save_png
-from instar.app.run.progress import progress_on
-from instar.geometry.constants import BOLTZMANN
 from instar.observables import block_average
+from instar.units import BOLTZMANN, bar
 
 HERE = Path(__file__).parent
-BAR, MASS = parse_unit("bar")[0], 39.948
 ENOUGH = 0.9
 
 
 @dataclasses.dataclass
 class States:
-    """What was measured and what is published, reduced by ε and σ; one entry a system."""
+    """What was measured and what is published, reduced by ε and σ; one entry per system."""
 
     temperature: np.ndarray
     density: np.ndarray
@@ -84,7 +81,7 @@ def measured(run, loaded):
     temperature = np.array([wanted.temperature for wanted in loaded.systems]) * BOLTZMANN
     volume = thermo["volume"][after]
     missing = (atoms * temperature - 2 / 3 * thermo["kinetic"][after]) / volume
-    pressure = (thermo["pressure"][after] * BAR + missing) * sigma**3 / epsilon
+    pressure = (thermo["pressure"][after] * bar + missing) * sigma**3 / epsilon
     energy = thermo["potential"][after] / atoms / epsilon
     averages = [[block_average(column) for column in rows.T] for rows in (pressure, energy)]
     p, u = averages
@@ -133,7 +130,7 @@ DRAWN = {
 
 
 def pictures(states):
-    """One picture for each of what is drawn."""
+    """One figure per entry of `DRAWN`."""
     figures = {}
     for name, draw in DRAWN.items():
         figures[name] = Figure(figsize=(4.6, 3.0), layout="constrained")
@@ -143,7 +140,7 @@ def pictures(states):
 
 
 def overview(states):
-    """All of it side by side."""
+    """All pictures side by side."""
     figure = Figure(figsize=(11, 3.2), layout="constrained")
     for axes, draw in zip(figure.subplots(1, len(DRAWN)), DRAWN.values(), strict=True):
         draw(axes, states)
@@ -197,7 +194,7 @@ def verdict(states):
 
 
 def compared(run, loaded):
-    """The states of a run; the report and a table tell of them."""
+    """The states of a run, which are written into the report and a table."""
     states = measured(run, loaded)
     page = write_report(run.directory, loaded, [section(states)])
     save_png(overview(states), run.path / "report" / "overview.png")
@@ -221,7 +218,7 @@ def main(arguments=None):
         return 1
     loaded = load(config, options.changes)
     try:
-        run = done(config, options, progress_on())
+        run = done(config, options)
     except StoppedError as stopped:
         print(f"{stopped}\nOr call this again.")
         return 130
@@ -229,13 +226,13 @@ def main(arguments=None):
     return 0 if states.agree.mean() >= ENOUGH else 1
 
 
-def done(config, options, progress):
-    """The run, to its end; one that was begun goes on."""
+def done(config, options):
+    """The run, to its end; one that was started before is continued."""
     if (options.out / "config.yaml").exists():
-        print(f"There is a run in {options.out} already: it goes on, or is looked at again.")
-        return instar.resume(options.out, progress=progress, report=False)
+        print(f"{options.out} has a run already: it is continued, or read again if it is complete.")
+        return instar.resume(options.out, progress=True, report=False)
     changes = options.changes
-    return instar.run(config, out=options.out, changes=changes, progress=progress, report=False)
+    return instar.run(config, out=options.out, changes=changes, progress=True, report=False)
 
 
 if __name__ == "__main__":

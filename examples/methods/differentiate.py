@@ -11,9 +11,9 @@ The average runs over all atoms of independent systems, which move as one batch.
 differences, which need two more trajectories for every parameter, tell whether the derivatives are
 right.
 
-Neighbor lists are made anew on the way, and are no obstacle: the potential is switched off smoothly
-before its cutoff. But trajectories part exponentially, and derivatives grow with them; beyond a few
-picoseconds they say nothing about averages.
+Neighbor lists are made again on the way, which does not matter: the potential is switched off
+smoothly before its cutoff. But trajectories diverge exponentially, and derivatives grow with them;
+beyond a few picoseconds they say nothing about averages.
 """
 
 import dataclasses

@@ -224,7 +224,7 @@ STRUCTURES = {
         structure(file="/dev/zero"), PLACE + "there is no file /dev/zero"
     ),
     "a position that is no number": Row(
-        file_of("x.extxyz", XYZ.replace(b"Ar 0", b"Ar nan")), PLACE + r"atom 0 has the position \[nan.*"
+        file_of("x.extxyz", XYZ.replace(b"Ar 0", b"Ar nan")), PLACE + r"the position of atom 0 is not finite: \[nan.*"
     ),
     "atoms at one place": Row(
         file_of("x.extxyz", Atoms("Ar2", [[0, 0, 0], [0, 0, 0]])),
@@ -477,16 +477,16 @@ FOLDERS = {
         written("structures.npz", b"nothing"), NPZ + r"it is no archive of arrays .*", RESUME
     ),
     "structures without charges": Row(
-        structures(charges=None), NPZ + r"charges is missing, or is not what 2 structures need\.", RESUME
+        structures(charges=None), NPZ + r"charges is missing, or does not fit 2 structures\.", RESUME
     ),
     "structures with a position that is no number": Row(
         structures(positions=np.full((59, 3), np.nan)), NPZ + r"positions has entries that .*", RESUME
     ),
     "structures of too few atoms": Row(
-        structures(counts=np.array([32, 26])), NPZ + r"numbers is missing, or is not .*", RESUME
+        structures(counts=np.array([32, 26])), NPZ + r"numbers is missing, or does not fit .*", RESUME
     ),
     "structures of no element": Row(
-        structures(numbers=np.full(59, 400)), NPZ + r"numbers has entries that no element has\.", RESUME
+        structures(numbers=np.full(59, 400)), NPZ + r"numbers has entries that are not atomic numbers\.", RESUME
     ),
     "a plan that is no JSON": Row(
         written("plan.json", b"{"), r"{here}/run/plan\.json is damaged: .*", RESUME
@@ -504,7 +504,7 @@ FOLDERS = {
     ),
     "a summary of another trajectory": Row(
         written("summary.json", b'{"rows": 1, "shown": [], "observed": {}, "systems": [], "exploded": []}'),
-        r"{here}/run/summary\.json is that of another trajectory\.", REPORT,
+        r"{here}/run/summary\.json belongs to another trajectory\.", REPORT,
     ),
     "nesting of thousands in a summary": Row(
         written("summary.json", b"[" * 100_000), r"{here}/run/summary\.json is damaged: .*", REPORT
@@ -539,7 +539,7 @@ FOLDERS = {
     ),
     "particles of systems that are none": Row(
         in_main(replaced("particles/system", data=np.full(59, 7))),
-        H5 + " is damaged: particles/system names systems that there are not, .*", EXPORT,
+        H5 + " is damaged: particles/system names systems that do not exist, .*", EXPORT,
     ),
     "a trajectory without frames": Row(
         in_main(lambda file: file.__delitem__("frames")), H5 + " is damaged: it has no group frames.", EXPORT

@@ -341,7 +341,7 @@ def test_mistakes_are_refused():
     with raises(ValueError, first_line):
         md_state(atoms, potential)
     atoms.set_constraint(FixCom())
-    with raises(StructureError, "Structure 0 has a constraint FixCom; FixAtoms is the one known."):
+    with raises(StructureError, "Structure 0 has a constraint FixCom; only FixAtoms is supported."):
         md_state(atoms, potential)
     atoms.set_constraint()
     light = atoms.copy()

@@ -35,7 +35,27 @@ class Explosion(NamedTuple):
 
 
 def explosions(state: DynamicState) -> tuple[Explosion, ...]:
-    """Systems that are frozen, in the order of their numbers; atoms are counted in their system."""
+    """Systems that have exploded and are frozen, in the order of their numbers.
+
+    Parameters
+    ----------
+    state
+        Such as `simulate` returns.
+
+    Returns
+    -------
+    tuple of Explosion
+        The system, the step that could not be made, and the atoms that were not finite, counted
+        within their system; empty if all is well.
+
+    Examples
+    --------
+    >>> from ase import Atoms
+    >>> import instar
+    >>> trap = {"type": "harmonic_trap", "stiffness": "0.1 eV/angstrom^2"}
+    >>> instar.md.explosions(instar.md_state(Atoms("Ar"), trap))
+    ()
+    """
     systems = state.systems.data
     suspects = [
         tuple(np.asarray(x) for x in (data.system.indices, data.number, data.suspect))

@@ -18,10 +18,28 @@ __all__ = ["Knob", "Numbers", "Ramp", "checked", "checked_every", "knob", "scale
 
 @dataclass
 class Ramp:
-    """A number that goes from ``start`` at step ``first`` to ``stop`` at step ``last``, linearly.
+    """A number that changes linearly with the step number, in place of a temperature or a pressure.
 
-    Before and after it stays as it is. It follows the step number alone, so that a run that is
-    cut in pieces is the same run. ``start`` and ``stop`` are one for all systems, or one each.
+        x(step) = start + (stop − start)·(step − first)/(last − first)
+
+    and constant before ``first`` and after ``last``. It follows the step number alone, so that a
+    run that is cut in pieces is the same run.
+
+    Parameters
+    ----------
+    start, stop
+        The values at both ends, in the unit of what it replaces; one for all systems or one per
+        system.
+    first, last
+        The steps at which it has these values.
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp
+    >>> from instar import md
+    >>> heating = md.Ramp(start=80.0, stop=90.0, first=0, last=100)
+    >>> [float(heating.at(jnp.asarray(step), jnp.float32)) for step in (0, 50, 200)]
+    [80.0, 85.0, 90.0]
     """
 
     start: Any

@@ -84,9 +84,30 @@ def begun[T](column: T | None) -> T:
 
 
 def step_of(*parts: Part) -> Step:
-    """A step that does these parts in this order; one and the same part may come twice.
+    """A step that does these parts in this order.
 
-    Knobs become arrays: a program is not compiled anew for other numbers.
+    Numbers of the parts become arrays, so that a program need not be compiled again for other ones.
+
+    Parameters
+    ----------
+    *parts
+        Such as `Kick`, `Drift` and `Forces`; one and the same part may come twice.
+
+    Returns
+    -------
+    Step
+        What `simulate` takes.
+
+    Examples
+    --------
+    Velocity Verlet:
+
+    >>> from instar import md
+    >>> from instar.units import fs
+    >>> kick = md.Kick(1 * fs)
+    >>> verlet = md.step_of(kick, md.Drift(2 * fs), md.Forces(), kick)
+    >>> verlet.order
+    (0, 1, 2, 0)
     """
     different = {id(part): part for part in parts}
     places = {name: place for place, name in enumerate(different)}

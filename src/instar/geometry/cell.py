@@ -50,10 +50,37 @@ class Cell:
 
     @staticmethod
     def of(vectors: Any, periodic: Any = True) -> Cell:
-        """A cell from its vectors (..., 3, 3), in Å; from edges alone: `Cell.box`.
+        """A cell from its three vectors, checked.
 
-        A vector of zeros, allowed along an axis that does not repeat, means that the system has
-        no end there. Values must be known, not traced.
+            r = s·A        the rows of A are the vectors, s fractional coordinates
+
+        Parameters
+        ----------
+        vectors
+            (..., 3, 3) in Å, one vector per row; values must be known, not traced. A vector of
+            zeros, allowed along an axis that does not repeat, means that the system has no end
+            there.
+        periodic
+            Whether the system repeats: one bool for all axes, one per axis, or (..., 3).
+
+        Returns
+        -------
+        Cell
+            One cell, or one per leading index.
+
+        Raises
+        ------
+        CellError
+            If the vectors are not finite numbers, or do not span a volume.
+        TypeError
+            If the vectors are traced.
+
+        Examples
+        --------
+        >>> from instar.geometry import Cell
+        >>> fcc = Cell.of([[0.0, 2.7, 2.7], [2.7, 0.0, 2.7], [2.7, 2.7, 0.0]])
+        >>> print(fcc.volume.round(3))
+        39.366
         """
         if is_traced((vectors, periodic)):
             raise TypeError(
@@ -75,14 +102,57 @@ class Cell:
 
     @staticmethod
     def box(edges: Any, periodic: Any = True) -> Cell:
-        """A cell with right angles from its edges (..., 3), or a cube from one number; in Å."""
+        """A cell with right angles from its edges.
+
+        Parameters
+        ----------
+        edges
+            (..., 3) in Å, or one number for a cube.
+        periodic
+            As for `Cell.of`.
+
+        Returns
+        -------
+        Cell
+            One cell, or one per leading index.
+
+        Raises
+        ------
+        CellError
+            As `Cell.of` does.
+
+        Examples
+        --------
+        >>> from instar.geometry import Cell
+        >>> print(Cell.box([2.0, 3.0, 4.0]).volume, Cell.box(2.0).volume)
+        24.0 8.0
+        """
         given = np.asarray(edges)
         given = np.broadcast_to(given, (3,)) if given.ndim == 0 else given
         return Cell.of(given[..., None] * np.eye(3, dtype=given.dtype), periodic)
 
     @staticmethod
     def open(*systems: int, dtype: Any = None) -> Cell:
-        """No cell at all: space without end; for that many systems."""
+        """No cell: space without end.
+
+        Parameters
+        ----------
+        *systems
+            How many systems there are; left out, one cell without a leading index.
+        dtype
+            The precision; left out, that of JAX.
+
+        Returns
+        -------
+        Cell
+            Not periodic, with an infinite volume.
+
+        Examples
+        --------
+        >>> from instar.geometry import Cell
+        >>> print(Cell.open(2).volume)
+        [inf inf]
+        """
         return Cell.of(np.zeros((*systems, 3, 3), dtype or jnp.zeros(()).dtype), False)
 
     def with_vectors(self, vectors: Array) -> Cell:
@@ -90,7 +160,27 @@ class Cell:
         return Cell(vectors, self.periodic, self.bounded)
 
     def strained(self, strain: Array) -> Cell:
-        """The cell after the deformation r → r·(1 + ε), with ε (..., 3, 3)."""
+        """The cell after a deformation.
+
+            A → A·(1 + ε)
+
+        Parameters
+        ----------
+        strain
+            ε (..., 3, 3), without a unit; it may be traced.
+
+        Returns
+        -------
+        Cell
+            With the same periodic axes.
+
+        Examples
+        --------
+        >>> import jax.numpy as jnp
+        >>> from instar.geometry import Cell
+        >>> print(Cell.box(2.0).strained(0.5 * jnp.eye(3)).volume)
+        27.0
+        """
         return self.with_vectors(self.vectors + _times(self.vectors, strain))
 
     # Sizes --------------------------------------------------------------------------------
@@ -146,21 +236,77 @@ class Cell:
     # Points -------------------------------------------------------------------------------
 
     def fractional(self, positions: Array) -> Array:
-        """s with r = s·A, for one cell, or one per position."""
+        """Fractional coordinates s of positions, with r = s·A.
+
+        Parameters
+        ----------
+        positions
+            (..., 3) in Å, for one cell or one cell per position.
+
+        Returns
+        -------
+        array
+            (..., 3) without a unit.
+
+        Examples
+        --------
+        >>> import jax.numpy as jnp
+        >>> from instar.geometry import Cell
+        >>> print(Cell.box(4.0).fractional(jnp.array([1.0, 2.0, 6.0])))
+        [0.25 0.5  1.5 ]
+        """
         if self.orthorhombic:
             return positions / _aligned(self._edges(), positions)
         return _times_vector(positions, self.inverse)
 
     def cartesian(self, fractional: Array) -> Array:
-        """r = s·A (Å), for one cell, or one per point."""
+        """Positions r = s·A from fractional coordinates.
+
+        Parameters
+        ----------
+        fractional
+            s (..., 3) without a unit, for one cell or one cell per point.
+
+        Returns
+        -------
+        array
+            (..., 3) in Å.
+
+        Examples
+        --------
+        >>> import jax.numpy as jnp
+        >>> from instar.geometry import Cell
+        >>> print(Cell.box(4.0).cartesian(jnp.array([0.25, 0.5, 1.5])))
+        [1. 2. 6.]
+        """
         if self.orthorhombic:
             return fractional * _aligned(self._edges(), fractional)
         return _times_vector(fractional, self.vectors)
 
     def wrapped(self, positions: Array) -> tuple[Array, Array]:
-        """Positions inside the cell, and the whole cells n they were away: r = inside + n·A.
+        """Positions inside the cell, and the whole cells that they were away.
+
+            r = inside + n·A
 
         Axes that do not repeat are left alone. The numbers of cells are not differentiated.
+
+        Parameters
+        ----------
+        positions
+            (..., 3) in Å.
+
+        Returns
+        -------
+        inside, cells
+            (..., 3) in Å, and n (..., 3) int.
+
+        Examples
+        --------
+        >>> import jax.numpy as jnp
+        >>> from instar.geometry import Cell
+        >>> inside, cells = Cell.box(4.0).wrapped(jnp.array([1.0, 5.0, -1.0]))
+        >>> print(inside, cells)
+        [1. 1. 3.] [ 0  1 -1]
         """
         cells = jnp.floor(self.fractional(jax.lax.stop_gradient(positions)))
         cells = jnp.where(_aligned(self.periodic, cells), cells, 0)
@@ -170,9 +316,30 @@ class Cell:
     def minimum_image(self, difference: Array, search: tuple[int, int, int] = (0, 0, 0)) -> Array:
         """The shortest image of a difference of positions.
 
-        Rounding finds it in every orthorhombic cell, and in a skewed one if it is not longer
-        than `exact_within`. With ``search`` all cells up to that many away along each axis from
-        the rounded one are tried too: `image_search` makes the result exact for any difference.
+            d − n·A        n whole numbers, zero along axes that do not repeat
+
+        Rounding finds it in every orthorhombic cell, and in a skewed one if it is not longer than
+        `exact_within`.
+
+        Parameters
+        ----------
+        difference
+            d (..., 3) in Å.
+        search
+            Cells that are tried beyond the rounded one, along each axis; with `image_search` the
+            result is exact for any difference.
+
+        Returns
+        -------
+        array
+            (..., 3) in Å.
+
+        Examples
+        --------
+        >>> import jax.numpy as jnp
+        >>> from instar.geometry import Cell
+        >>> print(Cell.box(4.0).minimum_image(jnp.array([3.0, 1.0, -3.0])))
+        [-1.  1.  1.]
         """
         cells = jnp.round(self.fractional(jax.lax.stop_gradient(difference)))
         cells = jax.lax.stop_gradient(jnp.where(_aligned(self.periodic, cells), cells, 0))

@@ -25,7 +25,38 @@ class Pairs(NamedTuple):
 
 
 def brute_force(positions: Any, system: Any, cell: Cell, cutoff: Any) -> Pairs:
-    """All ordered pairs with a distance of at most ``cutoff`` (one, or one per system; Å)."""
+    """All ordered pairs up to a cutoff, found by testing every image of every particle.
+
+        |r_j + n·A − r_i| ≤ cutoff
+
+    For checks: it runs on the host, in float64, and its time grows with the square of the number of
+    particles. `NeighborList` is the fast search.
+
+    Parameters
+    ----------
+    positions
+        (particles, 3) in Å.
+    system
+        (particles,) int: the system of each; out of bounds where there is none.
+    cell
+        One cell per system.
+    cutoff
+        In Å, one for all systems or one per system.
+
+    Returns
+    -------
+    Pairs
+        ``first`` and ``second`` (pairs,), ``shift`` (pairs, 3) in whole cells, ``distance``
+        (pairs,) in Å.
+
+    Examples
+    --------
+    >>> from instar.geometry import Cell
+    >>> from instar.neighbors import brute_force
+    >>> found = brute_force([[0.0, 0.0, 0.0]], [0], Cell.box([[4.0, 4.0, 4.0]]), cutoff=4.5)
+    >>> len(found.first)  # images of the one particle
+    6
+    """
     positions = np.asarray(positions, np.float64)
     system = np.asarray(system)
     vectors = np.asarray(cell.vectors, np.float64).reshape(-1, 3, 3)

@@ -203,12 +203,38 @@ class NeighborList:
         systems: Table[SystemId, S],
         where: Lens[Any, Any] | None = None,
     ) -> NeighborList:
-        """The list for particles where they are now: made again if it is stale, else as it is.
+        """The list for particles where they are now: made again only if one has moved too far.
 
-        Works inside compiled code. Buffers that turn out too small are reported by a check:
-        with ``where``, which says where the list is in the state, the check carries the repair.
-        Wrap the caller (`as_result_function`, `advance`); unwrapped, pairs that do not fit would
-        be missing.
+        Works inside compiled code.
+
+        Parameters
+        ----------
+        particles, systems
+            Tables as for `NeighborList.of`, with as many rows.
+        where
+            A lens to this list in the state. Buffers that turn out too small are a failed check;
+            with ``where`` that check carries the repair. Wrap the caller (`as_result_function`,
+            `advance`): unwrapped, pairs that do not fit would be missing.
+
+        Returns
+        -------
+        NeighborList
+            Up to date.
+
+        Raises
+        ------
+        ValueError
+            If the list was made for another number of particles or systems.
+
+        Examples
+        --------
+        >>> from ase import Atoms
+        >>> import instar, jax
+        >>> from instar.neighbors import NeighborList
+        >>> trap = {"type": "harmonic_trap", "stiffness": "0.1 eV/angstrom^2"}
+        >>> state = instar.md_state(Atoms("Ar"), trap, precision="float32")
+        >>> listed = NeighborList.of(state.particles, state.systems, cutoff=7.0, skin=1.0)
+        >>> listed = jax.jit(NeighborList.updated)(listed, state.particles, state.systems)
         """
         data = lax.stop_gradient((particles.data.positions, systems.data.cell))
         positions, cell = data

@@ -36,11 +36,47 @@ def query(
     sizes: Sizes,
     capacities: dict[str, Capacity[Any]] | None = None,
 ) -> Near:
-    """Particles within ``cutoff`` (Å, one for all systems or one each) of each point (n, 3).
+    """Particles within a cutoff of each of a few points, as trial moves need them.
 
-    Each point lies in a system, anywhere; a particle at the very same place counts as near.
-    Buffers that are too small are reported by a check; ``capacities`` by name (images, neighbors,
-    words) may carry repairs. Wrap the caller, as for `NeighborList.updated`.
+    Each point lies in a system, anywhere; a particle at the very same place counts as near. Wrap
+    the caller, as for `NeighborList.updated`.
+
+    Parameters
+    ----------
+    particles, systems
+        Tables as for `NeighborList.of`.
+    points
+        (n, 3) in Å.
+    system
+        `Index` (n,): the system of each point.
+    cutoff
+        In Å, one for all systems or one per system.
+    sizes
+        Room of the buffers; that of a list for the same cutoff is enough: ``listed.sizes``.
+    capacities
+        By name (images, neighbors, words): capacities whose checks carry repairs. Left out, buffers
+        that are too small are a failed check.
+
+    Returns
+    -------
+    Near
+        ``neighbors`` (n, room) and ``separation`` (n, room, 3) in Å, from the point to the image.
+
+    Examples
+    --------
+    >>> from ase import Atoms
+    >>> import jax
+    >>> import jax.numpy as jnp
+    >>> import instar
+    >>> from instar.neighbors import NeighborList, query
+    >>> trap = {"type": "harmonic_trap", "stiffness": "0.1 eV/angstrom^2"}
+    >>> state = instar.md_state(Atoms("Ar"), trap, precision="float32")
+    >>> tables = (state.particles, state.systems)
+    >>> sizes = NeighborList.of(*tables, cutoff=7.0).sizes
+    >>> point, home = jnp.array([[0.0, 0.0, 3.0]]), state.particles.data.system
+    >>> found = jax.jit(lambda point: query(*tables, point, home, 7.0, sizes))(point)
+    >>> print(found.separation[0, 0])
+    [ 0.  0. -3.]
     """
     positions, cell = particles.data.positions, systems.data.cell
     count = cell.vectors.shape[0]

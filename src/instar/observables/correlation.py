@@ -84,10 +84,42 @@ class Correlation:
     def of_displacements(
         state: Any, window: int, *, label: str | None = None, without_drift: bool = False
     ) -> Correlation:
-        """Mean-square displacements (Å²) of the particles, or of those with a label.
+        """An observer of mean-square displacements, at lags of 0 to ``window`` − 1 frames.
 
-        With ``without_drift`` positions are those relative to the centre of mass of all particles
-        of the system.
+            MSD(k) = ⟨ |rᵢ(t) − rᵢ(t − k)|² ⟩        in Å²
+
+        averaged over particles i and all frames t that have a frame k before them.
+
+        Parameters
+        ----------
+        state
+            One like those that will be observed; positions must not be wrapped into the cell.
+        window
+            How many frames are compared with each other; they are kept in memory.
+        label
+            Particles with this label alone; left out, all.
+        without_drift
+            Whether positions are relative to the centre of mass of all particles of the system.
+
+        Returns
+        -------
+        Correlation
+            Without frames; ``result()`` returns an array (window, systems).
+
+        Raises
+        ------
+        ObserverError
+            If no particle has the label, or the window is shorter than one frame.
+
+        Examples
+        --------
+        >>> from ase import Atoms
+        >>> import instar
+        >>> from instar.observables import Correlation
+        >>> trap = {"type": "harmonic_trap", "stiffness": "0.1 eV/angstrom^2"}
+        >>> state = instar.md_state(Atoms("Ar"), trap, precision="float32")
+        >>> Correlation.of_displacements(state, window=20).result().shape
+        (20, 1)
         """
         require_labels(state, label)
         return _made(state, window, label, without_drift, ("positions", squared_distance))
@@ -97,7 +129,44 @@ class Correlation:
     def of_velocities(
         state: Any, window: int, *, label: str | None = None, without_drift: bool = False
     ) -> Correlation:
-        """Velocity autocorrelations of the particles, or of those with a label."""
+        """An observer of velocity autocorrelations, at lags of 0 to ``window`` − 1 frames.
+
+            VACF(k) = ⟨ vᵢ(t) · vᵢ(t − k) ⟩        in the unit of the velocities, squared
+
+        averaged over particles i and all frames t that have a frame k before them.
+
+        Parameters
+        ----------
+        state
+            One like those that will be observed.
+        window
+            How many frames are compared with each other; they are kept in memory.
+        label
+            Particles with this label alone; left out, all.
+        without_drift
+            Whether velocities are relative to that of the centre of mass of all particles of the
+            system.
+
+        Returns
+        -------
+        Correlation
+            Without frames; ``result()`` returns an array (window, systems).
+
+        Raises
+        ------
+        ObserverError
+            If no particle has the label, or the window is shorter than one frame.
+
+        Examples
+        --------
+        >>> from ase import Atoms
+        >>> import instar
+        >>> from instar.observables import Correlation
+        >>> trap = {"type": "harmonic_trap", "stiffness": "0.1 eV/angstrom^2"}
+        >>> state = instar.md_state(Atoms("Ar"), trap, precision="float32")
+        >>> Correlation.of_velocities(state, window=20).window
+        20
+        """
         require_labels(state, label)
         return _made(state, window, label, without_drift, ("velocities", scalar_product))
 

@@ -16,7 +16,31 @@ __all__ = ["kinetic_energy", "kinetic_tensor", "molecular_kinetic_tensor", "squa
 
 
 def kinetic_energy(particles: Table[ParticleId, Any]) -> Array:
-    """K = ½ Σ m v² of each system (systems,), eV."""
+    """The kinetic energy of each system.
+
+        K = ½ Σ m v²
+
+    Parameters
+    ----------
+    particles
+        A table with the columns ``masses`` in amu, ``velocities`` in Å per unit of time,
+        Å·√(amu/eV), and ``system``.
+
+    Returns
+    -------
+    array
+        (systems,) in eV.
+
+    Examples
+    --------
+    >>> from ase import Atoms
+    >>> import instar
+    >>> from instar.observables import kinetic_energy
+    >>> trap = {"type": "harmonic_trap", "stiffness": "0.1 eV/angstrom^2"}
+    >>> state = instar.md_state(Atoms("Ar"), trap, precision="float32")
+    >>> print(kinetic_energy(state.particles))
+    [0.]
+    """
     data = particles.data
     return data.system.sum_over(data.masses * squared(data.velocities)).data / 2
 
@@ -38,7 +62,31 @@ def molecular_kinetic_tensor(particles: Table[ParticleId, Any]) -> Array:
 
 
 def temperature(kinetic: Array, degrees: Array) -> Array:
-    """T = 2K/(k_B·degrees of freedom) in K; zero where nothing can move."""
+    """The kinetic temperature of each system.
+
+        T = 2K/(N_f k_B)
+
+    Parameters
+    ----------
+    kinetic
+        (systems,) kinetic energies in eV.
+    degrees
+        (systems,) degrees of freedom N_f.
+
+    Returns
+    -------
+    array
+        (systems,) in K; zero where nothing can move.
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp
+    >>> from instar.observables import temperature
+    >>> from instar.units import BOLTZMANN
+    >>> kinetic = jnp.array([1.5 * BOLTZMANN * 300, 0.0])
+    >>> print(temperature(kinetic, jnp.array([3.0, 0.0])).round(2))
+    [300.   0.]
+    """
     free = degrees > 0
     return jnp.where(free, 2 * kinetic / (BOLTZMANN * jnp.where(free, degrees, 1)), 0)
 

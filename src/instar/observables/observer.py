@@ -62,10 +62,38 @@ class _Grows(Protocol):
 
 
 def observe[O: Observer](observer: O, frames: Any) -> O:
-    """The observer after all frames: a state whose arrays have a leading axis of frames.
+    """The observer after all frames of a trajectory.
 
-    On the host, checks are raised, and buffers that turn out too small grow. Inside compiled
-    code the fold is part of the program; wrap the caller (`as_result_function`) to see checks.
+        oₜ₊₁ = update(oₜ, frameₜ)
+
+    On the host, checks are raised, and buffers that turn out too small grow. Inside compiled code
+    this is part of the program; wrap the caller (`as_result_function`) to see checks.
+
+    Parameters
+    ----------
+    observer
+        Such as `RadialDistribution.of` makes.
+    frames
+        A state whose arrays have a leading axis of frames.
+
+    Returns
+    -------
+    observer
+        Of the kind that was given; ``result()`` returns what it found.
+
+    Examples
+    --------
+    >>> from ase import Atoms
+    >>> import jax
+    >>> import instar
+    >>> from instar.observables import Series, kinetic_energy, observe
+    >>> trap = {"type": "harmonic_trap", "stiffness": "0.1 eV/angstrom^2"}
+    >>> state = instar.md_state(Atoms("Ar"), trap)
+    >>> def kinetic(state):
+    ...     return kinetic_energy(state.particles)
+    >>> frames = jax.tree.map(lambda leaf: leaf[None].repeat(3, axis=0), state)
+    >>> observe(Series.of(kinetic, state, room=10), frames).result().shape
+    (3, 1)
     """
     if is_traced((observer, frames)):
         return _fold(observer, frames)

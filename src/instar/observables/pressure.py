@@ -30,16 +30,74 @@ __all__ = ["molecular_pressure_tensor", "molecular_virial", "pressure", "pressur
 def pressure_tensor(
     particles: Table[ParticleId, Any], systems: Table[SystemId, Any], virial: Array
 ) -> Array:
-    """P (systems, 3, 3) in eV/Å³ from all atoms; zero for a system without an end."""
+    """The pressure tensor of each system, from all atoms.
+
+        P = (Σ m v ⊗ v + W)/V
+
+    Parameters
+    ----------
+    particles
+        A table with the columns ``masses``, ``velocities`` and ``system``.
+    systems
+        A table with the column ``cell``.
+    virial
+        W = Σ r ⊗ f (systems, 3, 3) in eV, of all forces, those of constraints as well.
+
+    Returns
+    -------
+    array
+        (systems, 3, 3) in eV/Å³; zero for a system whose volume is infinite. Stress is −P.
+
+    Examples
+    --------
+    >>> from ase import Atoms
+    >>> import jax.numpy as jnp
+    >>> import instar
+    >>> from instar.observables import pressure, pressure_tensor
+    >>> trap = {"type": "harmonic_trap", "stiffness": "0.1 eV/angstrom^2"}
+    >>> state = instar.md_state(Atoms("Ar"), trap, precision="float32")
+    >>> print(pressure(pressure_tensor(state.particles, state.systems, jnp.zeros((1, 3, 3)))))
+    [0.]
+    """
     return _over_volume(kinetic_tensor(particles) + virial, systems)
 
 
 def molecular_pressure_tensor(
     particles: Table[ParticleId, Any], systems: Table[SystemId, Any], virial: Array
 ) -> Array:
-    """P (systems, 3, 3) in eV/Å³ from molecules as wholes.
+    """The pressure tensor of each system, from the centres of mass of molecules.
 
-    ``virial`` is that of the potential, without constraints; forces are read from the particles.
+        P = (Σ M V ⊗ V + W − Σ (r − R) ⊗ f)/V
+
+    where forces inside of molecules, such as those of constraints, drop out. In equilibrium its
+    mean is that of `pressure_tensor`.
+
+    Parameters
+    ----------
+    particles
+        A table with the columns ``positions``, ``velocities``, ``forces``, ``masses``, ``system``
+        and ``molecule``.
+    systems
+        A table with the column ``cell``.
+    virial
+        W (systems, 3, 3) in eV, that of the potential without constraints.
+
+    Returns
+    -------
+    array
+        (systems, 3, 3) in eV/Å³; zero for a system whose volume is infinite.
+
+    Examples
+    --------
+    >>> from ase import Atoms
+    >>> import jax.numpy as jnp
+    >>> import instar
+    >>> from instar.observables import molecular_pressure_tensor
+    >>> trap = {"type": "harmonic_trap", "stiffness": "0.1 eV/angstrom^2"}
+    >>> state = instar.md_state(Atoms("Ar"), trap, precision="float32")
+    >>> zero = jnp.zeros((1, 3, 3))
+    >>> molecular_pressure_tensor(state.particles, state.systems, zero).shape
+    (1, 3, 3)
     """
     kinetic = molecular_kinetic_tensor(particles)
     return _over_volume(kinetic + molecular_virial(particles, virial), systems)
@@ -57,7 +115,27 @@ def molecular_virial(particles: Table[ParticleId, Any], virial: Array) -> Array:
 
 
 def pressure(tensor: Array) -> Array:
-    """A third of the trace (systems,)."""
+    """The pressure from a pressure tensor: a third of its trace.
+
+        p = tr P/3
+
+    Parameters
+    ----------
+    tensor
+        (systems, 3, 3) in eV/Å³.
+
+    Returns
+    -------
+    array
+        (systems,) in eV/Å³; divided by ``instar.units.bar`` it is in bar.
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp
+    >>> from instar.observables import pressure
+    >>> print(pressure(jnp.diag(jnp.array([1.0, 2.0, 6.0]))[None]))
+    [3.]
+    """
     return jnp.trace(tensor, axis1=-2, axis2=-1) / 3
 
 

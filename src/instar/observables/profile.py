@@ -60,9 +60,45 @@ class DensityProfile:
     def of(
         state: Any, axis: int, bins: int, *, label: str | None = None, may_lack: bool = False
     ) -> DensityProfile:
-        """Without any frames; ``axis`` 0, 1 or 2. Particles with a ``label`` alone, if given.
+        """An observer of the number density along one vector of the cell.
 
-        A label that no particle has is an error, unless it ``may_lack``: then nothing is found.
+            ρ_b = ⟨ B n_b / V ⟩        in 1/Å³, for B slices of equal volume
+
+        Parameters
+        ----------
+        state
+            One like those that will be observed; its values must be known, not traced.
+        axis
+            0, 1 or 2: which vector of the cell.
+        bins
+            How many slices there are.
+        label
+            Particles with this label alone; left out, all.
+        may_lack
+            Whether a label that no particle has is allowed; then nothing is found.
+
+        Returns
+        -------
+        DensityProfile
+            Without frames; ``result()`` returns ``position`` in Å and ``density`` in 1/Å³, each
+            (systems, bins).
+
+        Raises
+        ------
+        ObserverError
+            If a system has no volume, or there is no such axis or label.
+
+        Examples
+        --------
+        >>> from ase import Atoms
+        >>> import instar
+        >>> from instar.observables import DensityProfile
+        >>> trap = {"type": "harmonic_trap", "stiffness": "0.1 eV/angstrom^2"}
+        >>> box = Atoms("Ar", [[1, 1, 1]], cell=[8, 8, 8])
+        >>> state = instar.md_state(box, trap, precision="float32")
+        >>> profile = DensityProfile.of(state, axis=2, bins=4).update(state).result()
+        >>> print(profile.density * 8**3)
+        [[4. 0. 0. 0.]]
         """
         require_known("DensityProfile.of", state)
         if axis not in (0, 1, 2) or bins < 1:

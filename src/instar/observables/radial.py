@@ -100,11 +100,52 @@ class RadialDistribution:
         where: Lens[Any, Any] | None = None,
         may_lack: bool = False,
     ) -> RadialDistribution:
-        """Without any frames, for systems like those of ``state``, which must be known.
+        """An observer of the radial distribution function g(r) and of the coordination number n(r).
 
-        ``pair`` names the labels of centres and neighbors; left out, all particles are both. A
-        ``skin`` (Å) lets the list live longer where frames follow each other closely. Labels that
-        no particle has are an error, unless they ``may_lack``: then nothing is found.
+            g(r) = ⟨ V c(r) / (P v(r)) ⟩        n(r) = ⟨ Σ_{r' ≤ r} c(r') / N_a ⟩
+
+        with c(r) ordered pairs in a bin, v(r) the volume of its shell, V that of the frame, and P
+        the number of ordered pairs of different particles. All periodic images count.
+
+        Parameters
+        ----------
+        state
+            One like those that will be observed; its values must be known, not traced.
+        r_max
+            The largest distance, in Å; it may exceed half the cell.
+        bins
+            How many bins of equal width there are.
+        pair
+            The labels of centres and neighbors; left out, all particles are both.
+        skin
+            In Å: with a skin the neighbor list lives longer where frames follow each other closely.
+        where
+            A lens to this observer in the whole state, so that buffers can grow on the fly;
+            `observe` does not need it.
+        may_lack
+            Whether labels that no particle has are allowed; then nothing is found.
+
+        Returns
+        -------
+        RadialDistribution
+            Without frames; ``result()`` returns ``distance`` and ``outer`` (bins,) in Å, ``g`` and
+            ``coordination`` (systems, bins).
+
+        Raises
+        ------
+        ObserverError
+            If a system has no volume, a label is unknown, or a number is not in its range.
+
+        Examples
+        --------
+        >>> from instar.observables import RadialDistribution
+        >>> import instar
+        >>> from ase import Atoms
+        >>> argon = {"epsilon": "0.0104 eV", "sigma": "3.4 angstrom"}
+        >>> pair = {"type": "lennard_jones", "cutoff": "7 angstrom", "parameters": {"Ar": argon}}
+        >>> state = instar.md_state(Atoms("Ar", cell=[8, 8, 8], pbc=True), pair, forces=False)
+        >>> RadialDistribution.of(state, r_max=6.0, bins=60).bins
+        60
         """
         require_known("RadialDistribution.of", state)
         _check(state, r_max, bins)

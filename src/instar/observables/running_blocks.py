@@ -72,9 +72,43 @@ class RunningBlocks:
     @staticmethod
     @in_precision
     def of(function: Callable[[Any], Any], state: Any, levels: int = 31) -> RunningBlocks:
-        """Without any values; ``levels`` bounds the blocks to 2^(levels − 1) values.
+        """Mean and standard error of a function of the state, without storing its values.
 
-        The function is part of what is compiled: pass the same one, not a new lambda each time.
+        The analysis is that of `block_average`; memory does not depend on the number of values.
+
+        Parameters
+        ----------
+        function
+            Of a state; returns an array (systems, ...) of real numbers or a tree of such arrays. It
+            is part of what is compiled: pass the same function, not a new lambda each time.
+        state
+            One like those that will be observed.
+        levels
+            1 to 31: the longest blocks have 2^(levels − 1) values.
+
+        Returns
+        -------
+        RunningBlocks
+            Without values; `update` adds one per system, ``result()`` returns a `BlockAverage` in
+            place of each array of the function.
+
+        Raises
+        ------
+        ObserverError
+            If the number of levels is not in its range, or the function does not return one row of
+            real numbers per system.
+
+        Examples
+        --------
+        >>> from ase import Atoms
+        >>> import instar
+        >>> from instar.observables import RunningBlocks, kinetic_energy
+        >>> trap = {"type": "harmonic_trap", "stiffness": "0.1 eV/angstrom^2"}
+        >>> state = instar.md_state(Atoms("Ar"), trap, precision="float32")
+        >>> def kinetic(state):
+        ...     return kinetic_energy(state.particles)
+        >>> RunningBlocks.of(kinetic, state).update(state).result().mean
+        array([0.])
         """
         if not 1 <= levels <= 31:
             raise ObserverError(f"There are 1 to 31 levels, not {levels}.")

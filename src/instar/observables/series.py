@@ -37,9 +37,41 @@ class Series:
     @staticmethod
     @in_precision
     def of(function: Callable[[Any], Any], state: Any, room: int) -> Series:
-        """An empty series with room for so many rows of ``function(state)``.
+        """An empty series, for the values of a function of the state, row after row.
 
-        The function is part of what is compiled: pass the same one, not a new lambda each time.
+            row t of system s = f(stateₜ)[s]
+
+        Parameters
+        ----------
+        function
+            Of a state; returns an array (systems, ...) or a tree of such arrays. It is part of what
+            is compiled: pass the same function, not a new lambda each time.
+        state
+            One like those that will be observed.
+        room
+            The largest number of rows; one more is an error, not a loss.
+
+        Returns
+        -------
+        Series
+            Without rows; `update` adds one, ``result()`` returns all.
+
+        Raises
+        ------
+        ObserverError
+            If there is no room, or the function does not return one row per system.
+
+        Examples
+        --------
+        >>> from ase import Atoms
+        >>> import instar
+        >>> from instar.observables import Series, kinetic_energy
+        >>> trap = {"type": "harmonic_trap", "stiffness": "0.1 eV/angstrom^2"}
+        >>> state = instar.md_state(Atoms("Ar"), trap)
+        >>> def kinetic(state):
+        ...     return kinetic_energy(state.particles)
+        >>> Series.of(kinetic, state, room=100).room
+        100
         """
         if room < 1:
             raise ObserverError(f"A series has room for one row or more, not for {room}.")

@@ -16,9 +16,27 @@ __all__ = ["Buckingham"]
 @configured("buckingham")
 @dataclass
 class Buckingham(Formula):
-    """u(r) = A e^(−r/ρ) − C/r⁶, with A in eV, ρ in Å, C in eV Å⁶.
+    """Buckingham: u(r) = A e^(−r/ρ) − C/r⁶, with A in eV, ρ in Å, C in eV Å⁶.
 
-    At short distances it falls to −∞; keep particles apart.
+    A formula; `Pair.of` makes a potential of it. At short distances it falls to −∞; keep particles
+    apart.
+
+    Parameters
+    ----------
+    A
+        In eV, the strength of the repulsion.
+    rho
+        ρ in Å, the range of the repulsion.
+    C
+        In eV·Å⁶, the dispersion.
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp
+    >>> from instar.potentials import Buckingham
+    >>> oxygen = Buckingham(A=1280.0, rho=0.3, C=20.0)
+    >>> print(oxygen.energy(jnp.array([3.0]) ** 2).round(4))
+    [0.0307]
     """
 
     A: Parameter = option("strength A of the repulsion", unit="eV", example=1280.0)

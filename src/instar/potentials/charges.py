@@ -27,9 +27,38 @@ METHODS = {"plain": "truncate", "wolf": "shift", "dsf": "force_shift"}
 
 
 def cutoff_coulomb(cutoff: int | float, method: str = "dsf", alpha: int | float = 0.0) -> Potential:
-    """Coulomb interaction of the column ``charges`` (e) of particles, up to ``cutoff`` (Å).
+    """The Coulomb interaction up to a cutoff: plain, Wolf, or damped and shifted in force (DSF).
 
-    ``method``: plain (cut, no more), wolf or dsf, both with the damping ``alpha`` (1/Å).
+        u(r) = kₑ q q' erfc(αr)/r        α = 0: plain
+
+    Wolf shifts it to zero at the cutoff, DSF shifts energy and force; both add what each charge has
+    with itself. D. Wolf et al., J. Chem. Phys. 110, 8254 (1999); C. J. Fennell, J. D. Gezelter,
+    J. Chem. Phys. 124, 234104 (2006). All images of periodic systems: `ewald`.
+
+    Parameters
+    ----------
+    cutoff
+        In Å.
+    method
+        "plain" (only cut), "wolf" or "dsf".
+    alpha
+        The damping α in 1/Å; zero for "plain".
+
+    Returns
+    -------
+    Potential
+        Of the column ``charges`` (e) of particles.
+
+    Raises
+    ------
+    PotentialError
+        If there is no such method, a plain one is damped, or the cutoff is not above zero.
+
+    Examples
+    --------
+    >>> from instar.potentials import cutoff_coulomb
+    >>> print(cutoff_coulomb(9.0, method="dsf", alpha=0.2).reach)
+    9.0
     """
     if method not in METHODS:
         raise PotentialError(f"There is no method {method!r}; there are {', '.join(METHODS)}.")

@@ -21,9 +21,28 @@ __all__ = ["CosineAngle"]
 @configured("cosine_angle")
 @dataclass
 class CosineAngle(Bonded):
-    """u(θ) = ½ k (cos θ − cos θ0)²: k in eV, theta0 in rad; one of each an angle.
+    """An angle as a spring of its cosine: u(θ) = ½ k (cos θ − cos θ0)², with k in eV.
 
     The form of GROMOS, also called cosine squared.
+
+    Parameters
+    ----------
+    atoms
+        `Index` (angles, 3): the particles of each angle, the middle one in the middle.
+    k
+        (angles,) in eV.
+    theta0
+        θ0 (angles,) in rad.
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp
+    >>> from instar import Index, ParticleId
+    >>> from instar.potentials import CosineAngle
+    >>> atoms = Index.integer([[0, 1, 2]], n=3, label=ParticleId)
+    >>> angle = CosineAngle(atoms, k=jnp.array([2.0]), theta0=jnp.array([jnp.pi / 2]))
+    >>> print(angle.energy(jnp.array([0.5])).round(6))  # a formula of cos θ
+    [0.25]
     """
 
     k: Parameter = option("stiffness k", unit="eV", least=0, example=2.0)

@@ -36,7 +36,37 @@ class Exclusions:
     def of(
         pairs: Any, particles: int, pair_factor: Any = 0.0, coulomb_factor: Any = 0.0
     ) -> Exclusions:
-        """From rows of particles (pairs, 2) and factors, one for all pairs or one each."""
+        """Pairs of particles that interact less than others, or not at all.
+
+        Parameters
+        ----------
+        pairs
+            (pairs, 2) int: rows of particles, each pair once.
+        particles
+            How many particles there are.
+        pair_factor, coulomb_factor
+            What pair potentials and the Coulomb interaction of these pairs are multiplied with: one
+            for all pairs or one per pair.
+
+        Returns
+        -------
+        Exclusions
+            What ``potential.excluding(...)`` takes.
+
+        Raises
+        ------
+        ValueError
+            If a pair names a particle that is not there, the same particle twice, or comes twice.
+
+        Examples
+        --------
+        >>> from instar.potentials import Exclusions
+        >>> water = Exclusions.of([[0, 1], [0, 2], [1, 2]], particles=3)
+        >>> print(water.partners)
+        [[1 2]
+         [0 2]
+         [0 1]]
+        """
         given = np.sort(np.asarray(pairs, np.int64).reshape(-1, 2), axis=1)
         if len(given) and (given.min() < 0 or given.max() >= particles):
             raise ValueError(f"Excluded pairs are rows 0 … {particles - 1} of the particles.")
@@ -58,9 +88,32 @@ class Exclusions:
         pair: Sequence[int | float] = (0.0, 0.0, 1.0),
         coulomb: Sequence[int | float] = (0.0, 0.0, 1.0),
     ) -> Exclusions:
-        """Pairs one, two and three bonds apart, with a factor for each of the three.
+        """Pairs one, two and three bonds apart (1-2, 1-3, 1-4), with a factor for each kind.
 
         A pair that is one and also three bonds apart, in a ring, counts as the nearer one.
+
+        Parameters
+        ----------
+        bonds
+            (bonds, 2) int: rows of particles.
+        particles
+            How many particles there are.
+        pair
+            Three factors of pair potentials.
+        coulomb
+            Three factors of the Coulomb interaction.
+
+        Returns
+        -------
+        Exclusions
+            Of all pairs whose factors are not both 1.
+
+        Examples
+        --------
+        >>> from instar.potentials import Exclusions
+        >>> butane = Exclusions.from_bonds([[0, 1], [1, 2], [2, 3]], 4, pair=(0, 0, 0.5))
+        >>> print(butane.pair_factor)
+        [0.  0.  0.  0.  0.  0.5]
         """
         levels = pairs_apart(bonds, particles)
         kept = [k for k in range(3) if not pair[k] == coulomb[k] == 1 and len(levels[k])]

@@ -91,7 +91,23 @@ class External(Potential):
 @configured("harmonic_trap")
 @dataclass
 class HarmonicTrap(External):
-    """u(r) = ½ Σ_k k_k (r_k − c_k)²: stiffness (3,) in eV/Å², centre (3,) in Å."""
+    """A harmonic trap: u(r) = ½ Σ_k k_k (r_k − c_k)², with k in eV/Å² and the centre c in Å.
+
+    Parameters
+    ----------
+    stiffness
+        (3,) in eV/Å², one per axis; zero along axes that repeat.
+    centre
+        (3,) in Å.
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp
+    >>> from instar.potentials import HarmonicTrap
+    >>> trap = HarmonicTrap(stiffness=jnp.array([0.2, 0.2, 0.2]), centre=jnp.zeros(3))
+    >>> print(trap.energy(jnp.array([[1.0, 0.0, 2.0]]), jnp.ones(1)))
+    [0.5]
+    """
 
     stiffness: Parameter = option(
         "stiffness, one for all axes or one each",
@@ -121,9 +137,23 @@ class HarmonicTrap(External):
 @configured("uniform_field")
 @dataclass
 class UniformField(External):
-    """u(r) = −w f·r: a force f (3,) in eV/Å on every particle, times a column w if one is named.
+    """A uniform field: u(r) = −w f·r, with a force f in eV/Å on every particle, times a column w.
 
-    With ``strength="charges"`` f is an electric field in V/Å; with masses an acceleration.
+    Parameters
+    ----------
+    force
+        f (3,) in eV/Å; with ``strength="charges"`` it is an electric field in V/Å, with masses an
+        acceleration.
+    strength
+        The name of the column w of particles; None for w = 1.
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp
+    >>> from instar.potentials import UniformField
+    >>> field = UniformField(force=jnp.array([0.0, 0.0, 0.1]))
+    >>> print(field.energy(jnp.array([[5.0, 5.0, 2.0]]), jnp.ones(1)))
+    [-0.2]
     """
 
     force: Parameter = option(
@@ -164,10 +194,29 @@ class UniformField(External):
 @configured("wall")
 @dataclass
 class Wall(External):
-    """u(r) = ε (σ/d)⁹ with d = (r − p)·n, the distance from a plane (Å); ε in eV, σ in Å.
+    """A wall that repels: u(r) = ε (σ/d)⁹, with d = (r − p)·n the distance from a plane.
 
-    The plane goes through ``point`` (3,); particles are on the side that ``normal`` (3,) points
-    to. Behind the plane the energy is infinite, which is reported as an error.
+    Behind the plane the energy is infinite, which is reported as an error.
+
+    Parameters
+    ----------
+    epsilon
+        ε in eV, the energy at the distance σ.
+    sigma
+        σ in Å.
+    point
+        p (3,) in Å, a point of the plane.
+    normal
+        (3,): the direction from the plane to the particles; n is this vector with the length 1.
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp
+    >>> from instar.potentials import Wall
+    >>> up = jnp.array([0.0, 0.0, 1.0])
+    >>> wall = Wall(epsilon=0.5, sigma=3.0, point=jnp.zeros(3), normal=up)
+    >>> print(wall.energy(jnp.array([[1.0, 2.0, 3.0]]), jnp.ones(1)))
+    [0.5]
     """
 
     epsilon: Parameter = option("energy ε at the distance σ", unit="eV", example=0.5)

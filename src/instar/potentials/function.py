@@ -24,19 +24,38 @@ __all__ = ["FunctionPotential"]
 
 @dataclass
 class FunctionPotential(Potential):
-    """``function(parameters, particles, systems)`` returns the energy of each system (eV).
+    """Any JAX function of the state as a potential: it returns the energy of each system in eV.
 
-    Both are tables; the function may read any of their columns. Forces and virial are its
-    derivatives, by positions and by the strain of positions and cells together. Particles that
-    are absent (system out of bounds) must not enter.
+        F = −∂U/∂r        W = −∂U/∂ε        under the strain r → r·(1 + ε)
 
-    With a ``cutoff`` (Å) the function is called with one more table, `edges`: one row per ordered
-    pair of particles within the cutoff, images included (see `Edge`). It gets them from a neighbor
-    list, which is kept as for any other potential.
+    Parameters
+    ----------
+    function
+        ``function(parameters, particles, systems)`` returns (systems,) energies in eV. Both tables
+        may be read in any of their columns; particles that are absent (system out of bounds) must
+        not enter. With a cutoff it is called with one more table, `edges`: one row per ordered pair
+        of particles within the cutoff, images included (see `Edge`).
+    parameters
+        Any pytree; energies can be differentiated by its leaves.
+    cutoff
+        In Å; None if the function needs no edges.
+    excluded
+        `Exclusions`: pairs of particles that are not edges.
+    general
+        Whether it may be used for any structures: it names no particle and no system.
+    external
+        Whether it pulls on systems as wholes, so that their centres of mass move.
 
-    excluded      pairs of particles that are not edges
-    general       whether it may be used for any structures: it names no particle and no system
-    external      whether it pulls on systems as wholes, so that their centres of mass move
+    Examples
+    --------
+    >>> import jax.numpy as jnp
+    >>> from instar.potentials import FunctionPotential
+    >>> def trap(stiffness, particles, systems):
+    ...     squares = jnp.sum(particles.data.positions**2, axis=1)
+    ...     return particles.data.system.sum_over(stiffness * squares / 2).data
+    >>> potential = FunctionPotential(trap, 0.2, general=True, external=True)
+    >>> potential.is_general, potential.moves_centre
+    (True, True)
     """
 
     function: Callable[..., Array] = field(static=True)

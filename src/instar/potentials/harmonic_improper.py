@@ -19,9 +19,29 @@ _TURN = 2 * jnp.pi
 @configured("harmonic_improper")
 @dataclass
 class HarmonicImproper(Dihedral):
-    """u(ξ) = ½ k (ξ − ξ0)², ξ the dihedral angle of the four in the given order.
+    """Four particles kept in a plane, or out of it, by a spring: u(ξ) = ½ k (ξ − ξ0)², with ξ their
+    dihedral angle.
 
-    k in eV/rad², phi0 = ξ0 in rad; one of each a term. The difference is taken between −π and π.
+    The order of the particles counts. The difference is taken between −π and π.
+
+    Parameters
+    ----------
+    atoms
+        `Index` (terms, 4): the particles of each term.
+    k
+        (terms,) in eV/rad².
+    phi0
+        ξ0 (terms,) in rad.
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp
+    >>> from instar import Index, ParticleId
+    >>> from instar.potentials import HarmonicImproper
+    >>> atoms = Index.integer([[0, 1, 2, 3]], n=4, label=ParticleId)
+    >>> improper = HarmonicImproper(atoms, k=jnp.array([2.0]), phi0=jnp.array([0.0]))
+    >>> print(improper.energy(jnp.array([0.1])).round(6))
+    [0.01]
     """
 
     k: Parameter = option("stiffness k", unit="eV/rad^2", least=0, example=2.0)

@@ -17,7 +17,26 @@ __all__ = ["LennardJones"]
 @configured("lennard_jones")
 @dataclass
 class LennardJones(Formula):
-    """u(r) = 4ε [(σ/r)¹² − (σ/r)⁶], with ε in eV and σ in Å."""
+    """Lennard-Jones: u(r) = 4ε [(σ/r)¹² − (σ/r)⁶], with ε in eV and σ in Å.
+
+    A formula; `Pair.of` makes a potential of it.
+
+    Parameters
+    ----------
+    epsilon
+        ε in eV, the depth of the well.
+    sigma
+        σ in Å, the distance at which the energy is zero.
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp
+    >>> from instar.potentials import LennardJones
+    >>> argon = LennardJones(epsilon=0.0104, sigma=3.4)
+    >>> minimum = 2 ** (1 / 6) * 3.4
+    >>> print(round(float(argon.energy(jnp.array(minimum**2))), 6))
+    -0.0104
+    """
 
     epsilon: Parameter = option(
         "energy ε, the depth of the well", unit="eV", least=0, example=0.0104

@@ -16,7 +16,26 @@ __all__ = ["Morse"]
 @configured("morse")
 @dataclass
 class Morse(Formula):
-    """u(r) = D [(1 − e^(−a(r − r₀)))² − 1], with D in eV, a in 1/Å, r₀ in Å."""
+    """Morse: u(r) = D [(1 − e^(−a(r − r₀)))² − 1], with D in eV, a in 1/Å, r₀ in Å.
+
+    A formula; `Pair.of` makes a potential of it. It is zero at infinity; `MorseBond` is zero at r₀.
+
+    Parameters
+    ----------
+    D
+        In eV, the depth of the well.
+    a
+        In 1/Å, how steep it is.
+    r0
+        In Å, the distance of the minimum.
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp
+    >>> from instar.potentials import Morse
+    >>> print(Morse(D=0.3, a=1.4, r0=2.8).energy(jnp.array([2.8]) ** 2).round(6))
+    [-0.3]
+    """
 
     D: Parameter = option("depth D of the well", unit="eV", example=0.3)
     a: Parameter = option("steepness a", unit="1/angstrom", above=0, example=1.4)

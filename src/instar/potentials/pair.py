@@ -38,17 +38,43 @@ class MissingPairError(PotentialError):
 
 @dataclass
 class Pair(Potential):
-    """A pair potential: ``formula`` up to ``cutoff`` (Å).
+    """A pair potential: the sum of a formula u(r) over all pairs up to a cutoff.
 
-        formula     parameters are numbers, or matrices (species, species) with `species`;
-                    a number that is NaN is a pair that was not given
-        truncation  truncate | shift | force_shift | switch | tail
-        inner       for switch: where it begins (Å)
-        strength    the name of a column of particles whose values, multiplied, scale each pair
-        excluded    pairs of particles with factors of their own
+        U = Σ_pairs u_ab(r)        r ≤ cutoff, a and b the species of the two
 
-    Parameters and cutoff are differentiable leaves. Made on the host they are kept in float64;
-    `evaluate` takes them in the precision of the positions.
+    Make one with `Pair.of`, from parameters by species. Parameters and cutoff are differentiable
+    leaves. Made on the host they are kept in float64; `evaluate` takes them in the precision of the
+    positions.
+
+    Parameters
+    ----------
+    formula
+        Such as a `LennardJones`; its parameters are numbers, or matrices (species, species) with
+        ``species``. NaN in a matrix is a pair that was not given.
+    cutoff
+        In Å.
+    inner
+        For the truncation "switch": where it begins, in Å.
+    species
+        The labels that rows and columns of the matrices stand for.
+    truncation
+        "truncate", "shift", "force_shift", "switch" or "tail".
+    strength
+        The name of a column of particles whose values, multiplied, scale each pair.
+    excluded
+        `Exclusions`: pairs of particles with factors of their own.
+
+    Raises
+    ------
+    PotentialError
+        If formula, truncation and lengths do not fit together.
+
+    Examples
+    --------
+    >>> from instar.potentials import LennardJones, Pair
+    >>> potential = Pair(LennardJones(epsilon=0.0104, sigma=3.4), cutoff=8.5, truncation="shift")
+    >>> potential.reach
+    8.5
     """
 
     formula: Any

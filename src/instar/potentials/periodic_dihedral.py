@@ -18,9 +18,31 @@ __all__ = ["PeriodicDihedral"]
 @configured("periodic_dihedral")
 @dataclass
 class PeriodicDihedral(Dihedral):
-    """u(φ) = k (1 + cos(n φ − φ0)): k in eV, n a whole number, phi0 in rad; one of each a term.
+    """Rotation about a bond as a cosine: u(φ) = k (1 + cos(n φ − φ0)), with k in eV.
 
     Several terms of the same four particles add up to a Fourier series.
+
+    Parameters
+    ----------
+    atoms
+        `Index` (terms, 4): the particles of each term, along the chain. φ is 0 for cis, π for
+        trans.
+    k
+        (terms,) in eV, half the height of the barrier.
+    n
+        (terms,) whole numbers, how often the energy repeats in a full turn.
+    phi0
+        φ0 (terms,) in rad.
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp
+    >>> from instar import Index, ParticleId
+    >>> from instar.potentials import PeriodicDihedral
+    >>> atoms = Index.integer([[0, 1, 2, 3]], n=4, label=ParticleId)
+    >>> k, n, phi0 = jnp.array([0.1]), jnp.array([3.0]), jnp.array([0.0])
+    >>> print(PeriodicDihedral(atoms, k=k, n=n, phi0=phi0).energy(jnp.array([0.0])).round(6))
+    [0.2]
     """
 
     k: Parameter = option("half the height k of the barrier", unit="eV", example=0.1)

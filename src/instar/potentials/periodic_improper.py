@@ -18,9 +18,30 @@ __all__ = ["PeriodicImproper"]
 @configured("periodic_improper")
 @dataclass
 class PeriodicImproper(Dihedral):
-    """u(ξ) = k (1 + cos(n ξ − ξ0)), ξ the dihedral angle of the four in the given order.
+    """Four particles kept in a plane by a cosine: u(ξ) = k (1 + cos(n ξ − ξ0)), with k in eV.
 
-    k in eV, n a whole number, phi0 = ξ0 in rad; one of each a term.
+    ξ is the dihedral angle of the four in the given order.
+
+    Parameters
+    ----------
+    atoms
+        `Index` (terms, 4): the particles of each term.
+    k
+        (terms,) in eV, half the height of the barrier.
+    n
+        (terms,) whole numbers, how often the energy repeats in a full turn.
+    phi0
+        ξ0 (terms,) in rad.
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp
+    >>> from instar import Index, ParticleId
+    >>> from instar.potentials import PeriodicImproper
+    >>> atoms = Index.integer([[0, 1, 2, 3]], n=4, label=ParticleId)
+    >>> k, n, phi0 = jnp.array([0.1]), jnp.array([2.0]), jnp.array([0.0])
+    >>> print(PeriodicImproper(atoms, k=k, n=n, phi0=phi0).energy(jnp.array([0.0])).round(6))
+    [0.2]
     """
 
     k: Parameter = option("half the height k of the barrier", unit="eV", example=0.1)

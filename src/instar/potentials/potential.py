@@ -103,7 +103,23 @@ class Potential:
 
 @dataclass
 class Sum(Potential):
-    """Potentials added up; those between pairs share one pass over the neighbors."""
+    """Potentials added up: U = Σ U_i; those between pairs share one pass over the neighbors.
+
+    ``a + b`` is the same as ``Sum((a, b))``.
+
+    Parameters
+    ----------
+    potentials
+        The potentials.
+
+    Examples
+    --------
+    >>> from instar.potentials import LennardJones, Pair, cutoff_coulomb
+    >>> argon = Pair.of(LennardJones, {"Ar": {"epsilon": 0.0104, "sigma": 3.4}}, cutoff=8.5)
+    >>> total = argon + cutoff_coulomb(10.0)
+    >>> len(total.parts()), float(total.reach)
+    (2, 10.0)
+    """
 
     potentials: tuple[Potential, ...]
 
@@ -160,12 +176,58 @@ def evaluate(
     per_particle: bool = False,
     finite: bool = True,
 ) -> Evaluation:
-    """What the potential returns for every system; of the virial all, or only the trace.
+    """Energies, forces and virials of all systems; only what is asked for is computed.
 
-    ``neighbors`` must be up to date (`NeighborList.updated`) and made for a cutoff of at least
-    ``potential.reach``. Checks (a list too short, energies that are not finite, species without
-    parameters) are runtime checks: wrap the caller to see them. Without ``finite`` numbers that
-    are not finite are not a failure: the caller looks for them.
+        F = −∂U/∂r        W = Σ r ⊗ f = −∂U/∂ε        under the strain r → r·(1 + ε)
+
+    Checks (a list that is too short or out of date, numbers that are not finite, species without
+    parameters) are runtime checks: wrap the caller (`as_result_function`) to see them.
+    `instar.single_point` does all of that for ASE structures.
+
+    Parameters
+    ----------
+    potential
+        An object of `instar.potentials`.
+    particles
+        A table with the columns ``positions`` (particles, 3) in Å and ``system``, and ``labels`` or
+        ``charges`` where the potential needs them.
+    systems
+        A table with the column ``cell``.
+    neighbors
+        For potentials between pairs: an up-to-date list (`NeighborList.updated`) for a cutoff of
+        ``potential.reach`` or more.
+    energy, forces
+        Whether to compute them.
+    virial
+        True, False, or "trace": then only the trace of the virial is right.
+    per_particle
+        Whether to compute energies of particles, which add up to that of their system.
+    finite
+        Whether numbers that are not finite are a failed check.
+
+    Returns
+    -------
+    Evaluation
+        ``energy`` (systems,) in eV, ``forces`` (particles, 3) in eV/Å, ``virial`` (systems, 3, 3)
+        in eV, ``particle_energies`` (particles,) in eV; None where not asked for.
+
+    Raises
+    ------
+    PotentialError
+        If the potential needs neighbors and there are none, or they leave out other pairs than the
+        potential excludes.
+
+    Examples
+    --------
+    >>> from ase import Atoms
+    >>> import jax.numpy as jnp
+    >>> import instar
+    >>> from instar.potentials import HarmonicTrap, evaluate
+    >>> trap = HarmonicTrap(stiffness=jnp.full(3, 0.2), centre=jnp.zeros(3))
+    >>> state = instar.md_state(Atoms("Ar", [[1, 0, 2]]), trap, precision="float32")
+    >>> found = evaluate(trap, state.particles, state.systems)
+    >>> print(found.energy.round(6), found.forces.round(6) + 0)
+    [0.5] [[-0.2  0.  -0.4]]
     """
     request = Request(energy, forces, virial, per_particle)
     everyone = AllParticles.of(particles, systems)

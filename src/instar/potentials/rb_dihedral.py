@@ -24,10 +24,28 @@ def _six(value: tuple[float, ...]) -> tuple[float, ...]:
 @configured("rb_dihedral")
 @dataclass
 class RyckaertBellemansDihedral(Dihedral):
-    """u(φ) = Σ Cₙ cosⁿ(φ − π), n = 0 … 5: c (terms, 6) in eV.
+    """Rotation about a bond as a polynomial: u(φ) = Σ Cₙ cosⁿ(φ − π), n = 0 … 5, with Cₙ in eV.
 
     φ − π is the angle in the convention of polymers, zero for trans.
     J.-P. Ryckaert, A. Bellemans, Faraday Discuss. Chem. Soc. 66, 95 (1978).
+
+    Parameters
+    ----------
+    atoms
+        `Index` (terms, 4): the particles of each term, along the chain.
+    c
+        (terms, 6) in eV: C0 … C5.
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp
+    >>> from instar import Index, ParticleId
+    >>> from instar.potentials import RyckaertBellemansDihedral
+    >>> atoms = Index.integer([[0, 1, 2, 3]], n=4, label=ParticleId)
+    >>> c = jnp.array([[0.1, 0.2, 0.0, 0.0, 0.0, 0.0]])
+    >>> trans = jnp.array([jnp.pi])
+    >>> print(RyckaertBellemansDihedral(atoms, c=c).energy(trans).round(6))
+    [0.3]
     """
 
     c: Parameter = option(

@@ -17,7 +17,26 @@ __all__ = ["SoftSphere"]
 @configured("soft_sphere")
 @dataclass
 class SoftSphere(Formula):
-    """u(r) = ε (σ/r)ⁿ, with ε in eV, σ in Å; the exponent n may be any number above 3."""
+    """Soft spheres: u(r) = ε (σ/r)ⁿ, with ε in eV and σ in Å, for any n above 3.
+
+    A formula; `Pair.of` makes a potential of it.
+
+    Parameters
+    ----------
+    epsilon
+        ε in eV, the energy at the distance σ.
+    sigma
+        σ in Å.
+    n
+        The exponent, without a unit.
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp
+    >>> from instar.potentials import SoftSphere
+    >>> print(SoftSphere(epsilon=0.01, sigma=3.0, n=12.0).energy(jnp.array([9.0])).round(6))
+    [0.01]
+    """
 
     epsilon: Parameter = option("energy ε at the distance σ", unit="eV", least=0, example=0.0104)
     sigma: Parameter = option("size σ", unit="angstrom", above=0, example=3.4)

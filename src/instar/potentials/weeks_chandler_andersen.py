@@ -22,7 +22,26 @@ RANGE = 2 ** (1 / 6)
 @configured("weeks_chandler_andersen")
 @dataclass
 class WeeksChandlerAndersen(Formula):
-    """u(r) = 4ε [(σ/r)¹² − (σ/r)⁶] + ε for r < 2^(1/6) σ, else 0; ε in eV, σ in Å."""
+    """Lennard-Jones without attraction: u = 4ε [(σ/r)¹² − (σ/r)⁶] + ε for r < 2^(1/6) σ, else 0.
+
+    A formula; `Pair.of` makes a potential of it. J. D. Weeks, D. Chandler, H. C. Andersen, J. Chem.
+    Phys. 54, 5237 (1971).
+
+    Parameters
+    ----------
+    epsilon
+        ε in eV.
+    sigma
+        σ in Å.
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp
+    >>> from instar.potentials import WeeksChandlerAndersen
+    >>> beads = WeeksChandlerAndersen(epsilon=0.01, sigma=3.0)
+    >>> print(beads.energy(jnp.array([3.0, 4.0]) ** 2).round(6))
+    [0.01 0.  ]
+    """
 
     epsilon: Parameter = option("energy ε", unit="eV", least=0, example=0.0104)
     sigma: Parameter = option("size σ", unit="angstrom", above=0, example=3.4)

@@ -198,7 +198,7 @@ def test_a_potential_of_ones_own_can_refuse_structures(door):
 
 
 def test_a_potential_that_does_not_say_it_is_general_is_not_cut():
-    with jax.enable_x64(True), pytest.raises(ValueError, match="same for any structures"):
+    with jax.enable_x64(True), pytest.raises(ValueError, match="its is_general is False"):
         md_blocks([CLUSTER, CLUSTER], Springs(np.float64(0.1), general=False), atoms=2)
 
 

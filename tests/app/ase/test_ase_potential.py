@@ -254,12 +254,12 @@ def test_an_unchecked_call_raises_as_well():
 def test_labels_are_elements_or_are_named():
     water = molecule("H2O")
     water.set_array("labels", np.array(["OW", "H", "H"]))
-    with pytest.raises(StructureError, match="the label 'OW' is no chemical element"):
+    with pytest.raises(StructureError, match="the label 'OW' is not a chemical element"):
         instar.single_point(water, instar.ase_potential(EMT()))
     named = instar.ase_potential(EMT(), elements={"OW": "O"})
     expected = instar.single_point(molecule("H2O"), instar.ase_potential(EMT()))
     assert instar.single_point(water, named).energies == expected.energies
-    with pytest.raises(PotentialError, match="'Ow', which is none"):
+    with pytest.raises(PotentialError, match="'Ow', which is not an element"):
         instar.ase_potential(EMT(), elements={"OW": "Ow"})
 
 

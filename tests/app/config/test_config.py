@@ -229,7 +229,7 @@ def test_files_that_can_not_be_read_are_refused(tmp_path):
 STRUCTURES = {
     "coordinates that are not finite": (
         Atoms("Ar2", [[0, 0, 0], [np.nan, 0, 0]], cell=[9] * 3, pbc=True),
-        "atom 1 has the position",
+        "the position of atom 1 is not finite",
     ),
     "atoms at one place": (
         Atoms("Ar3", [[0, 0, 0], [4, 0, 0], [9, 0, 0]], cell=[9] * 3, pbc=True),

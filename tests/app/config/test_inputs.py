@@ -276,9 +276,7 @@ def test_the_configuration_in_the_folder_can_be_run_again(tmp_path, monkeypatch)
 def test_a_folder_of_another_version_is_refused_by_name(tmp_path):
     directory = stored(tmp_path, of(LATTICE))
     np.savez(directory.path / "structures.npz", counts=np.array([1]))
-    with pytest.raises(
-        RunDirectoryError, match="cell is missing, or is not what 1 structures need"
-    ):
+    with pytest.raises(RunDirectoryError, match="cell is missing, or does not fit 1 structures"):
         directory.start()
 
 

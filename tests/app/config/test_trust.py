@@ -112,11 +112,11 @@ def test_known_calculators_need_no_word_and_nothing_beyond_their_numbers(name):
     for argument in ("command", "restart", "label", "directory", "neighbor_list", "profile"):
         assert f"made with {argument}='x'" in beyond(name, {argument: "x"})
     for argument in _ARGUMENTS[name] - {"potential", "form"}:
-        assert beyond(name, {argument: "touch x"}).endswith(f"{argument}='touch x', no number")
+        assert beyond(name, {argument: "touch x"}).endswith(f"{argument}='touch x', not a number")
 
 
 def test_a_table_of_numbers_is_a_file(tmp_path):
     table = tmp_path / "cu.alloy"
     table.write_text("numbers")
     assert not beyond("eam", {"potential": str(table)})
-    assert "which is no file" in beyond("eam", {"potential": "/dev/zero"})
+    assert "which is not a file" in beyond("eam", {"potential": "/dev/zero"})

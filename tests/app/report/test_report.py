@@ -111,8 +111,7 @@ def test_radial_distributions_are_by_pair_of_species_and_leave_out_what_is_not_p
     assert list(curves) == ["Ar-Ar", "Ar-Kr", "Kr-Kr"]
     assert curves["Ar-Kr"] == (("Ar", "Kr"), 18, [1])
     assert note == (
-        "From 18 frames. Without system 0, which does not repeat along all axes: no density, no "
-        "g(r)."
+        "From 18 frames. No g(r) of system 0: it needs a density, and so a cell that repeats."
     )
 
 
@@ -157,9 +156,7 @@ def test_tables_of_pandas_say_what_is_missing(done, monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(ImportError) as error:
         done.thermo.to_pandas()
-    assert str(error.value).splitlines()[0] == (
-        "Tables of pandas need pandas, which is not installed."
-    )
+    assert str(error.value).splitlines()[0] == ("to_pandas needs pandas, which is not installed.")
 
 
 def test_structure_and_motion_are_read_off_a_run(done):

@@ -53,7 +53,7 @@ def no_frames(run, name):
     return (
         f"instar: {run.path} has no frames to export to {name}: "
         "output.trajectory_every is 0, or more steps than the run has made; "
-        "thermo is there with --to csv.\n"
+        "export thermo with --to csv.\n"
     )
 
 
@@ -137,7 +137,7 @@ def test_atoms_too_far_out_for_xtc_are_refused(tmp_path, capsys):
 def test_frames_at_uneven_times_are_refused_by_dcd_alone(tmp_path, capsys):
     uneven = made_run(tmp_path, [[water()]] * 3, steps=(100, 200, 400))
     said = refused(uneven, "dcd", capsys)
-    assert said.startswith("instar: Frames are 100 to 200 steps apart, and a DCD file has one time")
+    assert said.startswith("instar: Frames are 100 to 200 steps apart, but a DCD file has one ")
     for name in ("xtc", "h5md"):
         uneven.export(name)
         times = [frame.time for frame in opened(uneven, 0, name).trajectory]

@@ -112,7 +112,7 @@ def test_reduced_units_hold_without_charges(tmp_path):
     assert entry(found, "lennard_jones")["parameters"]["1"]["epsilon"] == 0.1521
     with raises(
         TopologyError,
-        "x.data, line 36: there are charges in reduced units, which have no scale here.",
+        "x.data, line 36: there are charges in reduced units, whose scale is not known.",
     ):
         waters(tmp_path, units="lj")
 
@@ -226,7 +226,7 @@ def test_coefficients_of_pairs_stand_beside_those_of_types(tmp_path):
 def test_lj_charmm_needs_a_truncation_and_mixes_as_charmm_does(tmp_path):
     text = WATERS.replace("lj/cut/coul/long", "lj/charmm/coul/long")
     with raises(
-        TopologyError, "x.data, line 18: the switching function of lj/charmm is not there."
+        TopologyError, "x.data, line 18: the switching function of lj/charmm is not supported."
     ):
         waters(tmp_path, text)
     found = entry(waters(tmp_path, text, truncation="switch", inner=8.0), "lennard_jones")
@@ -299,7 +299,8 @@ def test_what_would_act_in_all_structures_must_be_meant_for_all(tmp_path):
     cut = WATERS.replace("coul/long", "coul/cut")
     with raises(
         TopologyError,
-        "Topology 0 has no cutoff_coulomb, but another one has, and it would act in all.",
+        "Topology 0 has no cutoff_coulomb, but another one has it, and it would act in all of "
+        "them.",
     ):
         combined_topologies([waters(tmp_path), waters(tmp_path, cut)])
     neutral = waters(tmp_path, WATERS.replace("-0.834", "0").replace("0.417", "0"))

@@ -192,7 +192,7 @@ def test_bonds_that_are_written_down_count_for_the_graph(tmp_path):
     far = DIMER.replace("O   HOH", "OW  HOH").replace("8.900   0.200", "9.900   0.200")
     with raises(
         TopologyError,
-        "x.pdb, line 6: residue HOH 3 of chain A fits no residue of the force field: it lacks O; it "
+        "x.pdb, line 6: residue HOH 3 of chain A matches no residue of the force field: it lacks O; it "
         "has OW too many.",
     ):
         read(tmp_path, far)
@@ -313,22 +313,22 @@ def test_ryckaert_bellemans_torsions_are_read(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        (" <Info/>", " <Script>a</Script>", "there is no reader for <Script>."),
-        (" <Info/>", " <CustomBondForce/>", "there is no reader for <CustomBondForce>."),
-        (" <Info/>", " <LennardJonesForce/>", "there is no reader for <LennardJonesForce>."),
-        ("<Info/>", "<Info>", "this is no XML: mismatched tag: line 56, column 2."),
-        ('name="c2"', 'name="c3"', "the atom type 'c3' is there twice."),
-        ('mass="15.999"', 'mass="x"', 'mass of <Type name="OW" class="OW" element="O" mass="x"> is \'x\', which is no finite number.'),
+        (" <Info/>", " <Script>a</Script>", "<Script> is not supported."),
+        (" <Info/>", " <CustomBondForce/>", "<CustomBondForce> is not supported."),
+        (" <Info/>", " <LennardJonesForce/>", "<LennardJonesForce> is not supported."),
+        ("<Info/>", "<Info>", "this is not XML: mismatched tag: line 56, column 2."),
+        ('name="c2"', 'name="c3"', "the atom type 'c3' is defined twice."),
+        ('mass="15.999"', 'mass="x"', 'mass of <Type name="OW" class="OW" element="O" mass="x"> is \'x\', which is not a finite number.'),
         ('type="OW" charge="-0.8"', 'type="OX"', "the residue 'HOH' has an atom of the type 'OX', which is not among the <AtomTypes>."),
         ('name="H2" type', 'name="H1" type', "the residue 'HOH' has two atoms of one name."),
-        ('from="0" to="2"', 'from="0" to="3"', '<Bond from="0" to="3"> names an atom that its residue hasn\'t.'),
-        ('name="UNA"', 'name="HOH"', "the residue 'HOH' is there twice, first in ff.xml."),
-        ('<Bond from="0" to="2"/>', '<Bond from="0" to="2"/><VirtualSite type="average2"/>', "there is no reader for <VirtualSite> of the residue 'HOH'."),
-        ('<UseAttributeFromResidue name="charge"/>', '<UseAttributeFromResidue name="sigma"/>', 'there is no reader for <UseAttributeFromResidue name="sigma"> in <NonbondedForce>.'),
+        ('from="0" to="2"', 'from="0" to="3"', '<Bond from="0" to="3"> names an atom that is not in its residue.'),
+        ('name="UNA"', 'name="HOH"', "the residue 'HOH' is defined twice, first in ff.xml."),
+        ('<Bond from="0" to="2"/>', '<Bond from="0" to="2"/><VirtualSite type="average2"/>', "<VirtualSite> of the residue 'HOH' is not supported."),
+        ('<UseAttributeFromResidue name="charge"/>', '<UseAttributeFromResidue name="sigma"/>', '<UseAttributeFromResidue name="sigma"> in <NonbondedForce> is not supported.'),
         ('sigma="0.31"', 'sigma="0"', '<Atom type="OW" sigma="0" epsilon="0.6">: epsilon and sigma are not above 0.'),
         ('lj14scale="0.5"', "", "<NonbondedForce coulomb14scale=\"0.8\"> has no attribute 'lj14scale'."),
-        ('<Proper class1="" class2="CT"', '<Proper class2="CT"', '<Proper class2="CT" class3="N" class4="" periodicity1="1" phase1="0" k1="9"> needs one of type1 and class1, not both.'),
-        ('periodicity1="4"', 'periodicity1="0"', '<Proper type1="c3" type2="c2" type3="n" type4="c3" periodicity1="0" phase1="0" k1="7">: a periodicity is a whole number from 1 on.'),
+        ('<Proper class1="" class2="CT"', '<Proper class2="CT"', '<Proper class2="CT" class3="N" class4="" periodicity1="1" phase1="0" k1="9"> needs either type1 or class1, not both.'),
+        ('periodicity1="4"', 'periodicity1="0"', '<Proper type1="c3" type2="c2" type3="n" type4="c3" periodicity1="0" phase1="0" k1="7">: a periodicity must be a whole number above 0.'),
         ("<ForceField>", '<ForceField><Include file="no.xml"/>', "there is no such file (included by ff.xml)."),
         ("<ForceField>", '<ForceField><Include file="ff.xml"/>', "the file includes itself."),
     ],
@@ -360,9 +360,7 @@ def test_orderings_of_impropers_that_are_not_known_are_refused(tmp_path):
         '<PeriodicTorsionForce ordering="smirnoff"><Improper class1="c" class2="" class3="" '
         'class4="" periodicity1="2" phase1="3" k1="4"/></PeriodicTorsionForce>'
     )
-    with raises(
-        TopologyError, "ff.xml: there is no reader for the ordering 'smirnoff' of impropers."
-    ):
+    with raises(TopologyError, "ff.xml: the ordering 'smirnoff' of impropers is not supported."):
         read(tmp_path, STAR_PDB, STAR.format(torsions=torsions))
 
 
@@ -386,10 +384,10 @@ def test_files_with_other_factors_for_near_pairs_are_refused(tmp_path):
     [
         ("UNB", "UNC", None),
         ("UNA", "XXX", None),
-        ("   1.500   0.000", "   1.5x0   0.000", ", line 2: '1.5x0' is no number (columns 31 to 38)."),
+        ("   1.500   0.000", "   1.5x0   0.000", ", line 2: '1.5x0' is not a number (columns 31 to 38)."),
         ("  8.000   0.000   0.000  1.00  0.00           O", "  8.000", ", line 6: the line ends before the coordinates do (column 54)."),
         ("H2  HOH", "H1  HOH", ", line 8: residue HOH 3 of chain A has two atoms H1."),
-        ("   1.300", "   9.300", ", line 1: residue UNA 1 of chain A fits no residue of the force field: its bonds to other residues are not those of the force field."),
+        ("   1.300", "   9.300", ", line 1: residue UNA 1 of chain A matches no residue of the force field: its bonds to other residues are not those of the force field."),
         ("END", "CONECT    1    9", ", line 9: there is no atom 9."),
         ("H1  HOH A   3       8.900   0.200   0.000  1.00  0.00           H", "Q1  HOH A   3       8.900   0.200   0.000", ", line 7: the element of the atom 'Q1' is not known."),
         ("TER", "MODEL        1\nENDMDL\nMODEL        2", ", line 7: there is more than one MODEL."),
@@ -409,12 +407,12 @@ def test_residues_that_lack_atoms_or_names_say_so(tmp_path):
     lines = DIMER.splitlines()
     with raises(
         TopologyError,
-        "x.pdb, line 6: residue HOH 3 of chain A fits no residue of the force field: it lacks H2.",
+        "x.pdb, line 6: residue HOH 3 of chain A matches no residue of the force field: it lacks H2.",
     ):
         read(tmp_path, "\n".join(lines[:-2]))
     with raises(
         TopologyError,
-        "x.pdb, line 6: residue LIG 3 of chain A fits no residue of the force field, and none has "
+        "x.pdb, line 6: residue LIG 3 of chain A matches no residue of the force field, and none has "
         "its name.",
     ):
         read(tmp_path, "\n".join(lines[:-2]).replace("HOH", "LIG"))
@@ -426,7 +424,7 @@ def test_a_residue_that_fits_several_templates_says_which(tmp_path):
     assert read(tmp_path, xml=xml).atoms.get_initial_charges()[4] == -0.8
     with raises(
         TopologyError,
-        "x.pdb, line 6: residue SOL 3 of chain A fits several residues of the force field: HOH, WAT.",
+        "x.pdb, line 6: residue SOL 3 of chain A matches several residues of the force field: HOH, WAT.",
     ):
         read(tmp_path, DIMER.replace("HOH", "SOL"), xml)
 
@@ -440,7 +438,7 @@ def test_of_several_locations_of_an_atom_the_first_is_taken(tmp_path):
 
 
 def test_options_and_files_that_are_missing_are_named(tmp_path):
-    with raises(TopologyError, "There are no constraints 'bonds'; write hbonds, allbonds or None."):
+    with raises(TopologyError, "constraints must be hbonds, allbonds or None, not 'bonds'."):
         read(tmp_path, constraints="bonds")
     with raises(TopologyError, "x.pdb: a PDB file has no parameters."):
         instar.read_topology(tmp_path / "x.pdb")

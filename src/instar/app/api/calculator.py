@@ -119,7 +119,7 @@ class InstarCalculator(Calculator):
         if self.atoms.cell.rank == 3:
             self.results["stress"] = full_3x3_to_voigt_6_stress(stress.astype(np.float64))
         elif "stress" in properties:
-            raise PropertyNotImplementedError("Atoms without a cell of three vectors: no stress.")
+            raise PropertyNotImplementedError("There is no stress without a cell of three vectors.")
 
     def check_state(self, atoms: Atoms, tol: float = 1e-15) -> list[str]:
         """What changed since the last call; labels, which ASE does not know, among it."""

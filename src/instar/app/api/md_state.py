@@ -122,7 +122,7 @@ def md_blocks(
     Raises
     ------
     ValueError
-        If the potential is one object that does not say that it is the same for any structures.
+        If the potential is an object whose ``is_general`` is False.
     StructureError, ConfigurationError
         As for `md_state`.
 
@@ -138,9 +138,9 @@ def md_blocks(
     given, recipe = list(structures), recipe_of(potential, trust=Trust.of(trusted))
     if not fits_any_structure(recipe):
         raise ValueError(
-            "The potential is one object that does not say that it is the same for any structures "
-            "(Potential.is_general), so it can't be used for blocks of them.\nGive it as a "
-            "configuration, or as an object that says so."
+            "The potential is an object that may hold for these structures only (its is_general is "
+            "False), so it can't be used for blocks of them.\nPass it as a configuration, or as an "
+            "object whose is_general is True."
         )
     require(recipe.tried(structures_of(given, recipe.charges))[1])
     blocks = _cut([len(one) for one in given], atoms)
@@ -235,8 +235,9 @@ def fixed_atoms(number: int, atoms: Atoms) -> np.ndarray:
     for constraint in atoms.constraints:
         if not isinstance(constraint, FixAtoms):
             raise StructureError(
-                f"Structure {number} has a constraint {type(constraint).__name__}; FixAtoms is "
-                "the one known.\nDistances are held by distance_constraint in the potential."
+                f"Structure {number} has a constraint {type(constraint).__name__}; only "
+                "FixAtoms is supported.\nDistances are held by distance_constraint in the "
+                "potential."
             )
         fixed[constraint.index] = True
     return fixed

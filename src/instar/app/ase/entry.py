@@ -41,7 +41,9 @@ class AseEntry(Entry):
 
     calculator: str = option("name of the calculator", check=_known, example="lj")
     arguments: Mapping[str, Any] = option("what the calculator is made with", default={})
-    elements: Mapping[str, str] = option("elements of labels that are none", default={})
+    elements: Mapping[str, str] = option(
+        "elements of labels that are not chemical symbols", default={}
+    )
 
     @property
     def foreign(self) -> str:

@@ -42,7 +42,7 @@ def beyond(name: str, arguments: Mapping[str, Any]) -> str:
                 f"be harmless only with {allowed}"
             )
         if not _is_plain(value) and not ((name, key) in _TEXT and isinstance(value, str)):
-            return f"the ASE calculator {name!r} is made with {key}={_short(value)}, no number"
+            return f"the ASE calculator {name!r} is made with {key}={_short(value)}, not a number"
     return _file_beyond(name, arguments)
 
 
@@ -57,7 +57,8 @@ def _file_beyond(name: str, arguments: Mapping[str, Any]) -> str:
         return ""  # the calculator says that it is not there
     if stat.S_ISREG(about.st_mode) and about.st_size <= _MOST:
         return ""
-    return f"the ASE calculator 'eam' reads {path}, which is no file of at most {_MOST >> 20} MiB"
+    most = f"{_MOST >> 20} MiB"
+    return f"the ASE calculator 'eam' reads {path}, which is not a file of at most {most}"
 
 
 def _is_plain(value: Any) -> bool:

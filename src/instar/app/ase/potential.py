@@ -61,7 +61,7 @@ def ase_potential(calculator: Any, elements: Mapping[str, str] | None = None) ->
     """
     if any(kind.__module__.startswith("instar.") for kind in type(calculator).__mro__):
         raise PotentialError(
-            "This calculator is made of a potential of instar: use that potential itself."
+            "This calculator was made from a potential of instar: use that potential itself."
         )
     if isinstance(calculator, type) or not hasattr(calculator, "get_potential_energy"):
         raise PotentialError(
@@ -70,7 +70,9 @@ def ase_potential(calculator: Any, elements: Mapping[str, str] | None = None) ->
     names = tuple(sorted((elements or {}).items()))
     for label, symbol in names:
         if symbol not in atomic_numbers:
-            raise PotentialError(f"The element of {label!r} is given as {symbol!r}, which is none.")
+            raise PotentialError(
+                f"The element of {label!r} is given as {symbol!r}, which is not an element."
+            )
     return AsePotential(Host(calculator), names)
 
 
@@ -92,11 +94,11 @@ class AsePotential(Potential):
         return True
 
     def check(self, structures: Structures) -> list[Problem]:
-        """Chemical elements, and no magnetic moments: calculators are not told of them."""
+        """Chemical elements, and no magnetic moments: they are not passed on to calculators."""
         moments = [
             Problem(
                 int(number),
-                "there are magnetic moments, which ASE calculators are not told from here",
+                "there are magnetic moments, which are not passed on to ASE calculators",
                 "Remove them, or call the calculator by itself.",
             )
             for number in np.flatnonzero(structures.magnetic)
@@ -105,7 +107,7 @@ class AsePotential(Potential):
         return moments + [
             Problem(
                 number,
-                f"the label {label!r} is no chemical element, which an ASE calculator needs",
+                f"the label {label!r} is not a chemical element, which an ASE calculator needs",
                 f"Name its element: elements={{{label!r}: ...}}.",
             )
             for number, labels in enumerate(structures.species)
@@ -114,7 +116,7 @@ class AsePotential(Potential):
         ]
 
     def apart_from_pairs(self, everyone: AllParticles, request: Request) -> Evaluation:
-        """What the calculator gives for each system."""
+        """What the calculator returns for each system."""
         if request.per_particle and "energies" not in self.host.properties:
             raise PotentialError(
                 f"The calculator {self.host.name} has no energies of single particles."
@@ -156,8 +158,8 @@ class AsePotential(Potential):
             symbol = symbols.get(label, label)
             if symbol not in atomic_numbers:
                 raise PotentialError(
-                    f"The label {label!r} is no chemical element, which an ASE calculator needs.\n"
-                    f"Name it: ase_potential(calculator, elements={{{label!r}: ...}})."
+                    f"The label {label!r} is not a chemical element, which an ASE calculator "
+                    f"needs.\nName it: ase_potential(calculator, elements={{{label!r}: ...}})."
                 )
             numbers.append(atomic_numbers[symbol])
         table = jnp.asarray(np.array([*numbers, 0], np.int32))
@@ -176,7 +178,7 @@ class Ask:
 
 @dataclass
 class HostState:
-    """What a calculator is told: all particles of all systems."""
+    """What a calculator gets: all particles of all systems."""
 
     positions: Array  # (particles, 3) Å
     vectors: Array  # (systems, 3, 3) Å

@@ -84,30 +84,30 @@ def _check_systems(content: dict[str, np.ndarray], structures: int) -> None:
     """Refuse systems that are not each one of the structures."""
     rows = content.get("structure", np.zeros(0))
     if rows.ndim != 1 or rows.dtype.kind not in "iu" or len(rows) == 0:
-        raise StorageError("structure is missing, or holds no whole numbers")
+        raise StorageError("structure is missing, or does not hold whole numbers")
     if np.any(rows < 0) or np.any(rows >= structures):
-        raise StorageError(f"structure has entries that none of {structures} structures has")
+        raise StorageError(f"structure has entries beyond the {structures} structures")
     for name in Wanted._fields:
         column, kind = content.get(name), np.dtype(_SYSTEMS.get(name, float)).kind
         if column is None or column.shape != rows.shape or column.dtype.kind != kind:
-            raise StorageError(f"{name} is missing, or is not what {len(rows)} systems need")
+            raise StorageError(f"{name} is missing, or does not fit {len(rows)} systems")
 
 
 def _check(content: dict[str, np.ndarray]) -> None:
     """Refuse arrays that do not fit together: a file may come from anywhere."""
     counts = content.get("counts", np.zeros(0))
     if counts.ndim != 1 or counts.dtype.kind not in "iu" or np.any(counts < 1):
-        raise StorageError("counts are no whole numbers above 0")
+        raise StorageError("counts are not whole numbers above 0")
     systems, atoms = len(counts), sum(map(int, counts))
     for name, (shape, kinds) in _COLUMNS.items():
         rows = systems if name in ("cell", "pbc") else atoms
         array = content.get(name)
         if array is None or array.shape != (rows, *shape) or array.dtype.kind not in kinds:
-            raise StorageError(f"{name} is missing, or is not what {systems} structures need")
+            raise StorageError(f"{name} is missing, or does not fit {systems} structures")
         if array.dtype.kind == "f" and not np.isfinite(array).all():
             raise StorageError(f"{name} has entries that are not finite")
     if np.any(content["numbers"] < 0) or np.any(content["numbers"] > 118):
-        raise StorageError("numbers has entries that no element has")
+        raise StorageError("numbers has entries that are not atomic numbers")
 
 
 _COLUMNS = {

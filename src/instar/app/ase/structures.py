@@ -134,12 +134,12 @@ _THINNEST, _LARGEST = 0.1, 1e7
 def unfit(atoms: Atoms) -> str | None:
     """What keeps a structure from being computed with, whatever acts in it; None if nothing does.
 
-    Cells much thinner than an atom have so many images that looking at them takes forever.
+    Cells much thinner than an atom have too many images to look at.
     """
     positions, vectors = atoms.positions, atoms.cell.array
     if not np.isfinite(positions).all():
         bad = int(np.argmin(np.isfinite(positions).all(axis=1)))
-        return f"atom {bad} has the position {positions[bad].tolist()}"
+        return f"the position of atom {bad} is not finite: {positions[bad].tolist()}"
     if not np.isfinite(vectors).all():
         return "its cell has entries that are not finite"
     if np.abs(vectors).max() > _LARGEST:
@@ -188,13 +188,15 @@ def _flat(atoms: Atoms) -> str | None:
 
 def _check(number: int, atoms: Any) -> None:
     if not isinstance(atoms, Atoms):
-        raise StructureError(f"Structure {number} is no ase.Atoms, but {type(atoms).__name__}.")
+        kind = type(atoms).__name__
+        raise StructureError(f"Structure {number} must be an ase.Atoms, not {kind}.")
     if not np.isfinite(atoms.get_initial_charges()).all():
         raise StructureError(f"Structure {number} has charges that are not finite numbers.")
     if not np.isfinite(atoms.positions).all():
         bad = int(np.argmin(np.isfinite(atoms.positions).all(axis=1)))
         raise StructureError(
-            f"Atom {bad} of structure {number} has the position {atoms.positions[bad].tolist()}."
+            f"The position of atom {bad} of structure {number} is not finite: "
+            f"{atoms.positions[bad].tolist()}."
         )
     if atoms.cell.rank == 3 and (why := unfit(atoms)) is not None:
         raise StructureError(f"Structure {number}: {why}.")
@@ -215,7 +217,7 @@ def _charges(
     for label in labels:
         if label not in by_label:
             raise StructureError(
-                f"There is no charge for {label!r}; there are some for {', '.join(by_label)}."
+                f"There is no charge for {label!r}, only for {', '.join(by_label)}."
             )
     return np.array([by_label[label] for label in labels], float)
 

@@ -28,7 +28,7 @@ def command() -> int:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Do what the arguments say in a process that has set up JAX; gives the exit code."""
+    """Do what the arguments say in a process that has set up JAX; returns the exit code."""
     return _done(_parser().parse_args(arguments))
 
 

@@ -75,7 +75,7 @@ def tabled(
     A ``potential`` that was made for these very structures, and checked, is taken as it is. What
     the structures lack for a potential is a `StructureError`.
 
-    An ``old`` point gives its potential and its list if it was for the same particles, wherever
+    An ``old`` point passes on its potential and its list if it was for the same particles, wherever
     they were: an Ewald sum stays as it was chosen, so that energies do not jump.
     """
     check_precision(precision)
@@ -147,7 +147,7 @@ def with_list(point: Point, room: Sizes | None, skin: float = 0.0) -> Point:
 
 
 def computed(point: Point, *, per_particle: bool = False) -> tuple[Evaluation, Point]:
-    """What the potential gives, and the point with its neighbor list up to date."""
+    """What the potential returns, and the point with its neighbor list up to date."""
     work = functools.partial(_compiled, per_particle=per_particle)
     (evaluation, neighbors), grown = propagate_and_fix(work, point)
     return evaluation, NEIGHBORS.set(grown, neighbors)
@@ -159,7 +159,7 @@ def _compiled(point: Point, per_particle: bool) -> Result[tuple[Evaluation, Any]
 
 
 def evaluated(point: Point, per_particle: bool = False) -> tuple[Evaluation, Any]:
-    """What the potential gives, and the list: what is compiled. It must be wrapped."""
+    """What the potential returns, and the list: what is compiled. It must be wrapped."""
     neighbors = point.neighbors
     if neighbors is not None:
         neighbors = neighbors.updated(point.particles, point.systems, where=NEIGHBORS)
@@ -175,9 +175,9 @@ def evaluated(point: Point, per_particle: bool = False) -> tuple[Evaluation, Any
 
 
 def check_precision(precision: str) -> None:
-    """Refuse what is no precision."""
+    """Refuse what is not a precision."""
     if precision not in DTYPES:
-        raise ValueError(f"There is no precision {precision!r}; there are {', '.join(DTYPES)}.")
+        raise ValueError(f"precision must be one of {', '.join(DTYPES)}, not {precision!r}.")
 
 
 def _check_precision(potential: Potential, dtype: Any) -> None:

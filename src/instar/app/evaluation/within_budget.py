@@ -54,16 +54,16 @@ def computed_within(
         return _at_once(with_list(point, room))
     if len(structures) == 1:
         raise MemoryPlanError(
-            f"Structure {first} ({len(structures[0])} atoms) needs {show(need)}, but there may be "
-            f"{show(limit)}.\nThe budget is {show(budget.bytes)} ({budget.source}); give a larger "
-            "one, or use single precision."
+            f"Structure {first} ({len(structures[0])} atoms) needs {show(need)}, but only "
+            f"{show(limit)} may be used.\nThe budget is {show(budget.bytes)} ({budget.source}); "
+            "give a larger one, or use single precision."
         )
     if not fits_any_structure(recipe):
         raise MemoryPlanError(
-            f"{len(structures)} structures need {show(need)} together, but there may be "
-            f"{show(limit)}.\nTheir potential is one object that does not say that it is the same "
-            "for any structures (Potential.is_general), so they can't be computed in parts: give "
-            "it as a configuration, or give a larger budget."
+            f"{len(structures)} structures need {show(need)} together, but only {show(limit)} may "
+            "be used.\nTheir potential is an object that may hold for all of them only (its "
+            "is_general is False), so they can't be computed in parts: pass it as a "
+            "configuration, or give a larger budget."
         )
     return _in_parts(structures, recipe, precision, budget, math.ceil(need / limit), first)
 

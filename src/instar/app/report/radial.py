@@ -71,7 +71,7 @@ def _pairs(trajectory: Trajectory, systems: Sequence[int]) -> tuple[list[tuple[s
         counted.update(trajectory.symbols(system))
     every = list(itertools.combinations_with_replacement([s for s, _ in counted.most_common()], 2))
     every.sort(key=lambda pair: -counted[pair[0]] * counted[pair[1]])
-    more = f"{_PAIRS} of {len(every)} pairs of species are shown; observe: others."
+    more = f"{_PAIRS} of {len(every)} pairs of species are shown; ask for others under observe:."
     return every[:_PAIRS], more if len(every) > _PAIRS else ""
 
 
@@ -80,8 +80,5 @@ def _left_out(trajectory: Trajectory, systems: Sequence[int]) -> str:
     if not gone:
         return ""
     named = ", ".join(map(str, gone[:10])) + (", …" if len(gone) > 10 else "")
-    one = len(gone) == 1
-    return (
-        f"Without system{'' if one else 's'} {named}, which {'does' if one else 'do'} not repeat "
-        "along all axes: no density, no g(r)."
-    )
+    which = "system" if len(gone) == 1 else "systems"
+    return f"No g(r) of {which} {named}: it needs a density, and so a cell that repeats."

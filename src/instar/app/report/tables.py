@@ -62,9 +62,10 @@ def _legend(summary: Mapping[str, Any]) -> str:
     moving = sum(_is_moving(system) for system in summary["systems"])
     said = f" {moving} of {len(summary['systems'])} systems have such averages." if moving else ""
     return (
-        f"Mean ± standard error, by blocking of {summary['rows']} rows of thermo; what was "
-        "observed, over all looks. Samples: independent values that the rows are worth, the fewest "
-        "of the averages of a system. Drifts: the halves of the production differ by more than "
+        f"Mean ± standard error, from {summary['rows']} rows of thermo by blocking; what was "
+        "observed is averaged over all looks. Samples: how many independent values there are, the "
+        "smallest number of all averages of a system. Drifts: the halves of the production differ "
+        "by more than "
         f"three standard errors, so it was not in equilibrium yet.{said}"
     )
 

@@ -53,8 +53,8 @@ def write_report(directory: RunDirectory, loaded: Loaded, sections: Sequence[Sec
     systems = summary["systems"]
     if len(systems) != trajectory.systems or any(columns - set(one) for one in systems):
         raise RunDirectoryError(
-            f"{directory.path / 'summary.json'} is that of another trajectory.\n"
-            "Remove it, and it is made again."
+            f"{directory.path / 'summary.json'} belongs to another trajectory.\n"
+            "Remove it; it is written again."
         )
     folder = directory.path / "report"
     folder.mkdir(exist_ok=True)
@@ -213,7 +213,7 @@ def _timing(sessions: list[dict[str, Any]], plan: dict[str, Any] | None) -> str:
     """What each process that worked on the run took, and what grew on the way."""
     lines = [
         f"<p>Steps {one['first']} to {one['last']} in {one['seconds']:.1f} s; "
-        f"most memory {show(one['peak'])}, planned {show(one.get('planned', 0))}.</p>"
+        f"peak memory {show(one['peak'])}, planned {show(one.get('planned', 0))}.</p>"
         for one in sessions
     ]
     if plan is not None:

@@ -37,10 +37,15 @@ class Columns(Mapping[str, np.ndarray]):
         return len(self._columns)
 
     def to_pandas(self) -> Any:
-        """A `pandas.DataFrame` with one row per entry.
+        """The columns as a `pandas.DataFrame` with one row per entry.
 
-        Columns (rows, systems) become one row per row and system, with the number of the system
-        in a column of its own. Units are in ``frame.attrs["units"]``.
+        Columns (rows, systems) become one row per row and system, with the number of the system in
+        a column of its own.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Units are in ``frame.attrs["units"]``.
 
         Raises
         ------
@@ -51,7 +56,7 @@ class Columns(Mapping[str, np.ndarray]):
             pandas = importlib.import_module("pandas")
         except ImportError:
             raise ImportError(
-                "Tables of pandas need pandas, which is not installed.\nInstall it: pip install "
+                "to_pandas needs pandas, which is not installed.\nInstall it: pip install "
                 "pandas; or use the arrays as they are: columns['temperature']."
             ) from None
         frame = pandas.DataFrame(self._long())

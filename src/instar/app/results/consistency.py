@@ -60,9 +60,9 @@ def _wrong_shape(file: Any, wanted: dict[str, tuple[int, ...]]) -> str | None:
 def _wrong_rows(file: Any, systems: int) -> str | None:
     system, numbers = file["particles/system"][:], file["particles/numbers"][:]
     if system.dtype.kind not in "iu" or numbers.dtype.kind not in "iu":
-        return "systems and numbers of particles are no whole numbers"
+        return "systems and numbers of particles are not whole numbers"
     if np.any(system < 0) or np.any(system >= systems) or np.any(np.diff(system) < 0):
-        return "particles/system names systems that there are not, or not in their order"
+        return "particles/system names systems that do not exist, or not in their order"
     if np.any(numbers < 0) or np.any(numbers > 118):
-        return "particles/numbers has numbers that no element has"
+        return "particles/numbers has numbers that are not atomic numbers"
     return None

@@ -62,7 +62,7 @@ def correlated(
     system, ``words`` are the name and the unit of what it returns.
     """
     if trajectory.times is None:
-        raise ObserverError("The steps of this run have no time, so nothing moves with it.")
+        raise ObserverError("Correlations in time need steps that have a time; those here do not.")
     production = trajectory.production
     times = trajectory.times[production]
     intervals = np.diff(times)

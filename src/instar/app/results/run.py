@@ -30,11 +30,20 @@ __all__ = ["Run"]
 
 
 _SHOWN = 3
-"""Systems that are told of when a run is printed."""
+"""Systems that are listed when a run is printed."""
 
 
 class Run:
-    """A run that is done, or has come some way."""
+    """What a run has found so far, read from its folder; `instar.run` and `instar.open` return one.
+
+    ``run.averages`` and ``run.thermo`` are tables by column, ``run.trajectory`` has the frames,
+    ``run.observed`` what the entries of ``observe:`` found.
+
+    Parameters
+    ----------
+    directory
+        The folder of the run.
+    """
 
     def __init__(self, directory: RunDirectory | Path | str) -> None:
         known = isinstance(directory, RunDirectory)
@@ -219,10 +228,26 @@ class Run:
         return read_findings(self.directory.observed, self.trajectory.systems)
 
     def export(self, to: str) -> list[Path]:
-        """Write it as "extxyz", "h5md", "pdb", …, into a folder of the run; returns the paths.
+        """Write the run in another format, into a folder of the run.
 
-        There is one file per system; the topologies of "dcd" and "xtc" come after all of them. If
-        a format can't hold the run, a `StorageError` says why, and nothing is written.
+        Parameters
+        ----------
+        to
+            The format: "extxyz", "h5md", "pdb", "dcd", "xtc", "csv", …; `instar export --help`
+            lists them.
+
+        Returns
+        -------
+        list of Path
+            One file per system, but one in all for "csv"; the topologies of "dcd" and "xtc" come
+            after all of them.
+
+        Raises
+        ------
+        StorageError
+            If the format can't hold the run; it says why, and nothing is written.
+        RunDirectoryError
+            If there is no such format, or nothing is recorded yet.
         """
         from instar.app.results.export import export  # which reads runs itself
 

@@ -23,13 +23,24 @@ _MOST_HELD = 2**28
 
 
 _SHOWN = 3
-"""Systems that are told of when a trajectory is printed."""
+"""Systems that are listed when a trajectory is printed."""
 
 
 class Trajectory:
     """Frames and thermo of a run, system by system; read when asked for.
 
-    ``names`` are those of the systems, in their order.
+    ``names`` are those of the systems, in their order; ``steps`` and ``times`` (fs) those of the
+    frames. ``len(trajectory)`` is the number of frames.
+
+    Parameters
+    ----------
+    path
+        The file ``trajectory.h5`` of a run.
+
+    Raises
+    ------
+    StorageError
+        If the file can't be read, or its tables do not fit together.
     """
 
     names: list[str]
@@ -111,11 +122,38 @@ class Trajectory:
         return self._periodic[system]
 
     def positions(self, system: int) -> np.ndarray:
-        """(frames, atoms, 3) Å, not wrapped into the cell."""
+        """The positions of a system in all of its frames.
+
+        Parameters
+        ----------
+        system
+            Its number.
+
+        Returns
+        -------
+        array
+            (frames, atoms, 3) in Å, not wrapped into the cell.
+        """
         return self._column("positions", system)
 
     def velocities(self, system: int) -> np.ndarray:
-        """(frames, atoms, 3) Å/fs, if they were recorded."""
+        """The velocities of a system in all of its frames.
+
+        Parameters
+        ----------
+        system
+            Its number.
+
+        Returns
+        -------
+        array
+            (frames, atoms, 3) in Å/fs.
+
+        Raises
+        ------
+        StorageError
+            If velocities were not recorded (``output: {velocities: true}``).
+        """
         if not self.has_velocities:
             raise StorageError(
                 f"{self.path} has no velocities.\nRecord them: output: {{velocities: true}}"
@@ -123,7 +161,18 @@ class Trajectory:
         return self._column("velocities", system)
 
     def cells(self, system: int) -> np.ndarray:
-        """(frames, 3, 3) Å, vectors as rows; zeros where the structure has no vector."""
+        """The cells of a system in all of its frames.
+
+        Parameters
+        ----------
+        system
+            Its number.
+
+        Returns
+        -------
+        array
+            (frames, 3, 3) in Å, vectors as rows; zeros where the structure has no vector.
+        """
         return np.where(self._bounded[system][:, None], self.complete_cells(system), 0.0)
 
     def complete_cells(self, system: int) -> np.ndarray:
@@ -131,10 +180,28 @@ class Trajectory:
         return self._frames("cell", system, system)
 
     def atoms(self, system: int, frame: int = -1) -> Atoms:
-        """One frame as an ASE structure; with velocities, in ASE's units, if they were recorded."""
+        """One frame of a system as an ASE structure.
+
+        Parameters
+        ----------
+        system
+            Its number.
+        frame
+            The number of the frame; the last one if left out.
+
+        Returns
+        -------
+        ase.Atoms
+            With masses, the cell and, in ASE's units, velocities if they were recorded.
+
+        Raises
+        ------
+        IndexError
+            If the system does not have that frame.
+        """
         count = self.count(system)
         if not -count <= frame < count:
-            raise IndexError(f"There are {count} frames of system {system}, and none {frame}.")
+            raise IndexError(f"System {system} has {count} frames; there is no frame {frame}.")
         frame = range(count)[frame]
         with open_recording(self.path) as file:
             rows = self.rows(system)
@@ -142,7 +209,18 @@ class Trajectory:
             return self._structure(system, file["frames/cell"][frame, system], columns)
 
     def history(self, system: int) -> list[Atoms]:
-        """All frames of a system as ASE structures, with velocities if they were recorded."""
+        """All frames of a system as ASE structures.
+
+        Parameters
+        ----------
+        system
+            Its number.
+
+        Returns
+        -------
+        list of ase.Atoms
+            With velocities if they were recorded.
+        """
         moving = {name: self._column(name, system) for name in self._moving}
         return [
             self._structure(system, cell, {name: column[n] for name, column in moving.items()})
@@ -150,7 +228,18 @@ class Trajectory:
         ]
 
     def structures(self, frame: int) -> list[Atoms]:
-        """One frame of all systems as ASE structures, with velocities if they were recorded."""
+        """One frame of all systems as ASE structures.
+
+        Parameters
+        ----------
+        frame
+            The number of the frame.
+
+        Returns
+        -------
+        list of ase.Atoms
+            One per system, with velocities if they were recorded.
+        """
         with open_recording(self.path) as file:
             cells = file["frames/cell"][frame]
             moving = {name: file[f"frames/{name}"][frame] for name in self._moving}

@@ -15,10 +15,31 @@ _RENAME = "Rename the labels of one of them: topology.renamed('other '), and com
 
 
 def combined_topologies(topologies: Sequence[Topology]) -> tuple[list[Atoms], list[dict[str, Any]]]:
-    """Structures and one potential for all of them, to compute topologies as one batch.
+    """Structures and one potential for all of them, to compute several topologies as one batch.
 
     Terms are tied to their structure. What holds for all structures must be the same in all
     topologies; Lennard-Jones parameters are put into one table by label.
+
+    Parameters
+    ----------
+    topologies
+        Such as `instar.read_topology` returns.
+
+    Returns
+    -------
+    structures, potential
+        A list of `ase.Atoms`, and a list of mappings as it stands in a configuration.
+
+    Raises
+    ------
+    TopologyError
+        If topologies have different options, or one label has different parameters.
+
+    Examples
+    --------
+    >>> import instar
+    >>> instar.combined_topologies([])
+    ([], [])
     """
     shared: dict[str, dict[str, Any]] = {}
     terms: list[dict[str, Any]] = []
@@ -38,8 +59,8 @@ def _check_share(topology: Topology, number: int, kinds: set[str]) -> None:
     for kind in sorted(kinds - {entry["type"] for entry in topology.potential}):
         if "coulomb" not in kind or topology.atoms.get_initial_charges().any():
             raise TopologyError(
-                f"Topology {number} has no {kind}, but another one has, and it would act in all."
-                "\nRead both with the same options, or compute them one after the other."
+                f"Topology {number} has no {kind}, but another one has it, and it would act in all "
+                "of them.\nRead both with the same options, or compute them one after the other."
             )
 
 

@@ -29,7 +29,32 @@ __all__ = ["begin_blocks", "simulate_blocks"]
 
 
 def begin_blocks(method: Part, blocks: Sequence[State]) -> list[State]:
-    """Every block with what the method needs."""
+    """Prepare every block for a method that has variables of its own, such as `nose_hoover`.
+
+    Parameters
+    ----------
+    method
+        A step such as `nose_hoover` makes.
+    blocks
+        States, such as `instar.md_blocks` makes.
+
+    Returns
+    -------
+    list of State
+        The blocks, each after ``method.begin(block)``.
+
+    Examples
+    --------
+    >>> from ase import Atoms
+    >>> import instar
+    >>> from instar.units import fs
+    >>> trap = {"type": "harmonic_trap", "stiffness": "0.1 eV/angstrom^2"}
+    >>> blocks = instar.md_blocks([Atoms("Ar")] * 6, trap, atoms=2, temperature=40.0)
+    >>> method = instar.md.nose_hoover(2 * fs, temperature=40.0, time_constant=100 * fs)
+    >>> blocks = instar.md.begin_blocks(method, blocks)
+    >>> print(blocks[0].systems.data.thermostat.velocity.shape)
+    (2, 3)
+    """
     methods = _of_blocks(method, blocks)
     return [one.begin(block) for one, block in zip(methods, blocks, strict=True)]
 
@@ -47,10 +72,52 @@ def simulate_blocks(
 ) -> list[State]:
     """Every block after that many more steps, as `simulate` does it for one state.
 
-    Knobs of the method are one number for all systems, or one each, counted through all blocks.
-    ``observers`` makes those of a block; ``on_repair`` is told the number of the block as well.
-    Blocks of one shape share a compiled program, and the room of their neighbor lists. Their
-    systems must have different streams (``start(..., streams=...)``).
+    Blocks of one shape share a compiled program, and the room of their neighbor lists. Devices take
+    the blocks in turn, each block through all steps.
+
+    Parameters
+    ----------
+    method
+        A step such as `langevin` makes; its numbers are one for all systems, or one per system,
+        counted through all blocks. One with variables of its own needs `begin_blocks` first.
+    blocks
+        States, such as `instar.md_blocks` makes. No two systems may have the same stream
+        (``start(..., streams=...)``).
+    steps
+        How many more steps.
+    seed
+        Of random numbers; every system draws from a stream of its own.
+    observers
+        A function of a block that returns its observers by name; left out, those that the blocks
+        have go on.
+    every
+        Steps between two looks.
+    devices
+        Devices of JAX; left out, all local ones.
+    on_repair
+        Called with the number of the block and a `Repair` when something has grown.
+
+    Returns
+    -------
+    list of State
+        The blocks, in their order.
+
+    Raises
+    ------
+    ValueError
+        If two systems have the same stream.
+    CapacityError
+        If something is too small that can't grow.
+
+    Examples
+    --------
+    >>> from ase import Atoms
+    >>> import instar
+    >>> trap = {"type": "harmonic_trap", "stiffness": "0.1 eV/angstrom^2"}
+    >>> blocks = instar.md_blocks([Atoms("Ar")] * 6, trap, atoms=2, temperature=40.0)
+    >>> blocks = instar.md.simulate_blocks(instar.md.nve(2 * instar.units.fs), blocks, 10)
+    >>> [int(block.step) for block in blocks]
+    [10, 10, 10]
     """
     _check_streams(blocks)
     methods = _of_blocks(method, blocks)

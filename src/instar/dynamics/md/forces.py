@@ -72,7 +72,34 @@ def compile_forces(state: State) -> None:
 
 
 def computed(state: State) -> State:
-    """The state with forces, energy and virial as they are now, buffers grown; on the host."""
+    """The state with forces, energy and virial as they are now; on the host.
+
+        F = −∂U/∂r
+
+    Buffers that are too small grow. Call it after changing positions or cells by hand.
+
+    Parameters
+    ----------
+    state
+        Such as `instar.md_state` makes.
+
+    Returns
+    -------
+    State
+        With forces in eV/Å, energy and virial in eV, and an up-to-date neighbor list.
+
+    Examples
+    --------
+    >>> from ase import Atoms
+    >>> import jax
+    >>> import instar
+    >>> trap = {"type": "harmonic_trap", "stiffness": "0.1 eV/angstrom^2"}
+    >>> state = instar.md_state(Atoms("Ar"), trap)
+    >>> with jax.enable_x64(True):
+    ...     moved = state.with_particles(positions=state.particles.data.positions + 1)
+    ...     print(instar.md.computed(moved).particles.data.forces)
+    [[-0.1 -0.1 -0.1]]
+    """
     return propagate_and_fix(_COMPUTED, state)[0]
 
 

@@ -39,23 +39,66 @@ def start(
     forces: bool = True,
     **neighbor_options: Any,
 ) -> State:
-    """Particles and systems ready to move, with forces; on the host.
+    """A state of molecular dynamics from tables of particles and systems, with forces; on the host.
 
-    ``particles`` and ``systems`` are tables with the columns positions (Å), system, labels and
-    charges, and cell.
+    `instar.md_state` makes one from ASE structures; this function is for tables of your own.
 
-        masses       (particles,) amu
-        velocities   (particles, 3) Å/time; at rest if left out (see `draw_velocities`)
-        skin         Å beyond the cutoff that neighbors are listed for
-        fixed        (particles,) particles that never move
-        molecules    (particles,) int: what a barostat moves as one, not cut by a boundary; left
-                     out, particles that constraints join, which are brought together
-        streams      (systems,) int: names the random numbers of a system; left out, its number
-        hold_centre  (systems,) whether the centre of mass is held at rest; left out, where no
-                     particle is fixed and no external field acts
-        forces       False leaves them to be made by `computed`
+    Parameters
+    ----------
+    particles
+        A table with the columns ``positions`` (particles, 3) in Å, ``system``, ``labels`` and
+        ``charges`` (particles,) in e. A row whose system is out of bounds is not a particle.
+    systems
+        A table with the column ``cell``, a `Cell` with one cell per system.
+    potential
+        An object of `instar.potentials`.
+    masses
+        In amu, one for all particles or one per particle.
+    velocities
+        (particles, 3) in Å per unit of time, Å·√(amu/eV). Left out, they are zero;
+        `draw_velocities` draws them at a temperature.
+    skin
+        In Å: neighbors are listed up to this distance beyond the cutoff, one for all systems or one
+        per system.
+    fixed
+        (particles,) bool: particles that never move.
+    molecules
+        (particles,) int: the molecule of each particle. A barostat moves molecules as wholes, and
+        their positions are not cut by a periodic boundary. Left out, particles that constraints
+        join are one molecule and are brought together.
+    streams
+        (systems,) int: the number of the random stream of each system; left out, its row number.
+    hold_centre
+        One bool for all systems or one per system: whether the centre of mass does not move. Left
+        out, it is held where no particle is fixed and no external field acts.
+    forces
+        False leaves forces, energy and virial to a later call of `computed`.
+    **neighbor_options
+        Go to `NeighborList.of`.
 
-    Further options go to `NeighborList.of`.
+    Returns
+    -------
+    State
+        What `simulate` and `thermo` take.
+
+    Raises
+    ------
+    PotentialError
+        If the particles lack what the potential needs.
+    ValueError
+        If masses, velocities, molecules, streams or fixed particles do not fit together.
+
+    Examples
+    --------
+    >>> from ase import Atoms
+    >>> import jax
+    >>> import instar
+    >>> trap = {"type": "harmonic_trap", "stiffness": "0.1 eV/angstrom^2"}
+    >>> light = instar.md_state(Atoms("Ar"), trap)
+    >>> with jax.enable_x64(True):
+    ...     heavy = instar.md.start(light.particles, light.systems, light.potential, masses=400.0)
+    >>> print(heavy.particles.data.masses)
+    [400.]
     """
     if problems := potential.check(Structures.of_tables(particles, systems)):
         raise PotentialError(str(problems[0]))

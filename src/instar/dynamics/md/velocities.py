@@ -37,7 +37,7 @@ def draw_velocities(key: Array, state: State, temperature: Knob) -> State:
 
         v = √(k_B T/m) ξ, then scaled so that 2K = N_f k_B T exactly
 
-    They meet the constraints, and the centre of mass is at rest where it is held.
+    They meet the constraints, and the centre of mass does not move where it is held.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def draw_velocities(key: Array, state: State, temperature: Knob) -> State:
     state
         Such as `instar.md_state` makes.
     temperature
-        In K, one for all systems or one each.
+        In K, one for all systems or one per system.
 
     Returns
     -------
@@ -57,6 +57,17 @@ def draw_velocities(key: Array, state: State, temperature: Knob) -> State:
     ------
     ValueError
         If a temperature is below zero, or there are not as many as systems.
+
+    Examples
+    --------
+    >>> from ase import Atoms
+    >>> import jax
+    >>> import instar
+    >>> trap = {"type": "harmonic_trap", "stiffness": "0.1 eV/angstrom^2"}
+    >>> state = instar.md_state(Atoms("Ar"), trap)
+    >>> state = instar.md.draw_velocities(jax.random.key(0), state, 40.0)
+    >>> print(instar.md.thermo(state).temperature)
+    [40.]
     """
     wanted = knob(temperature, state)
     if not bool(jnp.all(jnp.isfinite(wanted) & (wanted >= 0))):

@@ -208,7 +208,28 @@ class Constraints:
 
 
 def constraints_of(potential: Potential) -> Constraints:
-    """All constraints among the parts of a potential; on the host, before a run."""
+    """All constraints among the parts of a potential, ready for an integrator; on the host.
+
+    Parameters
+    ----------
+    potential
+        An object of `instar.potentials`.
+
+    Returns
+    -------
+    Constraints
+        Without groups if the potential has no constraints.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from instar import Index, ParticleId
+    >>> from instar.potentials import DistanceConstraint, constraints_of
+    >>> atoms = Index.integer([[0, 1]], n=2, label=ParticleId)
+    >>> rigid = DistanceConstraint(atoms, r0=np.array([1.1]))
+    >>> len(constraints_of(rigid).all_groups)
+    1
+    """
     return Constraints.of(part for part in potential.parts() if isinstance(part, Constraint))
 
 

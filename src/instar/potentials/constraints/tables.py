@@ -51,7 +51,32 @@ class Constraint(Potential):
 @configured("distance_constraint")
 @dataclass
 class DistanceConstraint(Constraint):
-    """|r_j − r_i| = r0: atoms (n, 2), r0 (n,) in Å."""
+    """Distances that never change: |r_j − r_i| = r0, with r0 in Å.
+
+    A part of a potential without energy and forces; all methods of `instar.md` hold it.
+
+    Parameters
+    ----------
+    atoms
+        `Index` (n, 2): the particles of each distance.
+    r0
+        (n,) in Å.
+
+    Raises
+    ------
+    PotentialError
+        If a length is not above zero, or a row names a particle twice.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from instar import Index, ParticleId
+    >>> from instar.potentials import DistanceConstraint
+    >>> atoms = Index.integer([[0, 1]], n=2, label=ParticleId)
+    >>> rigid = DistanceConstraint(atoms, r0=np.array([1.1]))
+    >>> print(rigid.bonds()[1])
+    [[1.1]]
+    """
 
     r0: Parameter = option("distance that is held", unit="angstrom", above=0, example=1.0)
 
@@ -67,9 +92,34 @@ class DistanceConstraint(Constraint):
 @configured("rigid_water")
 @dataclass
 class RigidWater(Constraint):
-    """Rigid triangles: atoms (n, 3) in the order O, H, H; oh and hh (n,) in Å.
+    """Rigid triangles of water: both O–H distances and the H–H distance never change.
 
-    Both hydrogens must have the same mass.
+    A part of a potential without energy and forces; all methods of `instar.md` hold it. Both
+    hydrogens must have the same mass.
+
+    Parameters
+    ----------
+    atoms
+        `Index` (n, 3): the particles of each molecule in the order O, H, H.
+    oh
+        (n,) in Å.
+    hh
+        (n,) in Å, below twice ``oh``.
+
+    Raises
+    ------
+    PotentialError
+        If a row is not a triangle, or names a particle twice.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from instar import Index, ParticleId
+    >>> from instar.potentials import RigidWater
+    >>> atoms = Index.integer([[0, 1, 2]], n=3, label=ParticleId)
+    >>> spce = RigidWater(atoms, oh=np.array([1.0]), hh=np.array([1.633]))
+    >>> print(spce.bonds()[1])
+    [[1.    1.    1.633]]
     """
 
     oh: Parameter = option("distance of O and H", unit="angstrom", above=0, example=1.0)

@@ -32,13 +32,48 @@ def ewald(
     method: str = "auto",
     devices: Devices | None = None,
 ) -> Ewald:
-    """An Ewald sum whose rms force error is at most ``accuracy``, in units of kₑe²/Å².
+    """An Ewald sum, all images of all charges, with an rms force error of at most ``accuracy``.
 
-    charges   (particles,) e
-    system    (particles,) the system of each; out of bounds where there is none
-    vectors   (systems, 3, 3) Å
-    shortest  real-space cutoffs are at least as long (Å)
-    method    ewald (wave by wave), pme (on a mesh) or auto: whatever is faster
+        U = ½ kₑ Σ q q' erfc(αr)/r + (4πkₑ/V) Σ'_k e^(−k²/4α²)/k² |S(k)|² − kₑ α/√π Σ q²
+
+    The damping α, the real-space cutoff and the waves or the mesh are chosen for each system. The
+    surroundings are conducting; a uniform background neutralises a net charge, with a
+    `NetChargeWarning`.
+
+    Parameters
+    ----------
+    charges
+        (particles,) in e.
+    system
+        (particles,) int: the system of each; out of bounds where there is none.
+    vectors
+        (systems, 3, 3) in Å: the vectors of each cell, as rows.
+    accuracy
+        The rms force error in kₑe²/Å², where kₑ = 14.4 eV·Å/e².
+    shortest
+        In Å: real-space cutoffs are at least as long.
+    method
+        "ewald" (wave by wave), "pme" (on a mesh) or "auto", whichever is faster.
+    devices
+        A mesh of devices that waves and grid points are spread over.
+
+    Returns
+    -------
+    Ewald
+        The potential; it is for these charges.
+
+    Raises
+    ------
+    PotentialError
+        If the accuracy can't be reached, there is no such method, or shapes do not fit together.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from instar.potentials import ewald
+    >>> salt = ewald([1.0, -1.0], [0, 0], 5.6 * np.eye(3)[None], accuracy=1e-4)
+    >>> print(salt.accuracy, salt.alpha.shape)
+    0.0001 (1,)
     """
     if not 1e-14 <= accuracy < 1:  # double precision resolves no more
         raise PotentialError(
@@ -61,10 +96,43 @@ def ewald_with(
     real_cutoff: int | float,
     k_max: Any,
 ) -> Ewald:
-    """An Ewald sum with settings of one's own, the same for all systems; no error is promised.
+    """An Ewald sum with given settings, the same for all systems; no error is promised.
 
-    ``alpha`` in 1/Å, ``real_cutoff`` in Å. Waves are all k = 2πA⁻¹n with whole
-    numbers |n_d| ≤ k_max_d.
+    Waves are all k = 2πA⁻¹n with whole numbers |n_d| ≤ k_max_d. The sum is that of `ewald`.
+
+    Parameters
+    ----------
+    charges
+        (particles,) in e.
+    system
+        (particles,) int: the system of each; out of bounds where there is none.
+    vectors
+        (systems, 3, 3) in Å: the vectors of each cell, as rows.
+    alpha
+        The damping α in 1/Å.
+    real_cutoff
+        In Å.
+    k_max
+        One whole number, or three.
+
+    Returns
+    -------
+    Ewald
+        The potential; it is for these charges.
+
+    Raises
+    ------
+    PotentialError
+        If a number is not in its range, or shapes do not fit together.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from instar.potentials import ewald_with
+    >>> box = 5.6 * np.eye(3)[None]
+    >>> salt = ewald_with([1.0, -1.0], [0, 0], box, alpha=0.5, real_cutoff=6.0, k_max=7)
+    >>> print(salt.reach)
+    [6.]
     """
     most = _three(k_max)
     if not (alpha > 0 and math.isfinite(alpha)):

@@ -27,7 +27,7 @@ def export(directory: RunDirectory, to: str) -> list[Path]:
     if formats[to].role == FRAMES and not trajectory.recorded:
         raise ExportError(
             f"{directory.path} has no frames to export to {to}: output.trajectory_every is 0, or "
-            "more steps than the run has made; thermo is there with --to csv."
+            "more steps than the run has made; export thermo with --to csv."
         )
     return _whole(directory.path / to, lambda folder: formats[to].target(trajectory, folder))
 

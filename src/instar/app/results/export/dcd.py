@@ -54,8 +54,8 @@ def _clock(frames: Frames) -> dict[str, Any]:
     between = np.unique(np.diff(steps))
     if len(between) > 1:
         raise ExportError(
-            f"Frames are {between[0]} to {between[-1]} steps apart, and a DCD file has one time "
-            "between all frames.\nExport to xtc, which has a time for each frame."
+            f"Frames are {between[0]} to {between[-1]} steps apart, but a DCD file has one "
+            "interval for all frames.\nExport to xtc, which has a time per frame."
         )
     every = int(between[0]) if len(between) else max(1, int(steps[0]))
     time_step = float(times[-1]) / max(1, int(steps[-1]))

@@ -49,10 +49,10 @@ def _write(path: Path, frames: Frames, opened: Any) -> None:
 
 
 def _check_times(times: np.ndarray) -> None:
-    """Refuse times that single precision, which the format has, does not tell apart."""
+    """Refuse times that single precision, which the format has, can't tell apart."""
     kept = np.diff(times.astype(np.float32).astype(float))
     if not np.allclose(kept, np.diff(times), rtol=0.01, atol=0):
         raise ExportError(
-            f"Frames up to {times[-1]:.6g} ps are too close in time for an XTC file, which has "
-            "seven digits of a time.\nExport to extxyz or h5md, which have all of them."
+            f"Frames up to {times[-1]:.6g} ps are too close in time for an XTC file, which "
+            "stores times with seven digits.\nExport to extxyz or h5md, which store all digits."
         )

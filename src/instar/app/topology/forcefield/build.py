@@ -155,7 +155,8 @@ class _Bonded:
         center, one, other = water
         lengths = [self.needed("bond", (center, h)).terms[0][1]["r0"] for h in (one, other)]
         if not math.isclose(*lengths):
-            raise self.place.error("a water has bonds of two lengths.", "Set rigid_water=False.")
+            text = "a water molecule has bonds of two lengths."
+            raise self.place.error(text, "Set rigid_water=False.")
         angle = self.needed("angle", (one, center, other)).terms[0][1]["theta0"]
         across = 2 * lengths[0] * math.sin(angle / 2)
         entries.add("rigid_water", water, oh=lengths[0], hh=across)
@@ -170,7 +171,7 @@ class _Bonded:
         if definition is None:
             raise self.place.error(
                 f"the force field has no {what} for the types {' - '.join(types)}.",
-                "Add it; where no spring is meant, one of stiffness 0.",
+                "Add it; where there should be none, add one of stiffness 0.",
             )
         return definition
 

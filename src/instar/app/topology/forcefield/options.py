@@ -35,7 +35,7 @@ class ForceFieldOptions:
     def __post_init__(self) -> None:
         if self.constraints not in (None, "hbonds", "allbonds"):
             raise TopologyError(
-                f"There are no constraints {self.constraints!r}; write hbonds, allbonds or None."
+                f"constraints must be hbonds, allbonds or None, not {self.constraints!r}."
             )
 
     @property

@@ -119,8 +119,8 @@ class _Reader:
             if definition.ordering not in ("default", "amber", "charmm"):
                 place = self.force_field.forces[force][0][0]
                 raise place.error(
-                    f"there is no reader for the ordering {definition.ordering!r} of impropers.",
-                    "Orderings that are read: default, amber, charmm.",
+                    f"the ordering {definition.ordering!r} of impropers is not supported.",
+                    "Supported orderings: default, amber, charmm.",
                 )
         return Torsion(self.definitions(force, "Proper"), impropers)
 
@@ -134,7 +134,7 @@ class _Reader:
         kind, family = element.get(f"type{number}"), element.get(f"class{number}")
         if (kind is None) == (family is None):
             raise place.error(
-                f"{shown(element)} needs one of type{number} and class{number}, not both."
+                f"{shown(element)} needs either type{number} or class{number}, not both."
             )
         if "" in (kind, family):
             return None
@@ -163,7 +163,7 @@ class _Reader:
         elif child.tag == "Atom":
             self.nonbonded_atom(found, place, child)
         else:
-            raise place.error(f"there is no reader for {shown(child)} in <NonbondedForce>.")
+            raise place.error(f"{shown(child)} in <NonbondedForce> is not supported.")
 
     def nonbonded_atom(self, found: Nonbonded, place: Place, atom: Element) -> None:
         types = self.named(place, atom, "")
@@ -198,7 +198,7 @@ def _periodic(place: Place, torsion: Element) -> list[tuple[str, dict[str, Any]]
         keys = ("periodicity", "phase", "k")
         n, phase, k = (value(place, torsion, f"{key}{number}") for key in keys)
         if k != 0 and (n != int(n) or n < 1):
-            raise place.error(f"{shown(torsion)}: a periodicity is a whole number from 1 on.")
+            raise place.error(f"{shown(torsion)}: a periodicity must be a whole number above 0.")
         terms.append((kind, {"n": int(n), "phi0": phase, "k": k * _KJ}))
         number += 1
     if not terms:

@@ -137,7 +137,7 @@ class _Reader:
             value = math.nan
         if not math.isfinite(value):
             raise self.place.error(
-                f"{row[first:last].strip()!r} is no number (columns {first + 1} to {last})."
+                f"{row[first:last].strip()!r} is not a number (columns {first + 1} to {last})."
             )
         return value
 
@@ -160,7 +160,7 @@ class _Reader:
             raise self.place.error(f"there is no atom {word}.")
         row = self.serials[word]
         if row is None:
-            raise self.place.error(f"there are several atoms {word}.", "Number them anew.")
+            raise self.place.error(f"there are several atoms {word}.", "Renumber them.")
         return row
 
 

@@ -184,13 +184,13 @@ def _chosen(residue: Residue, fits: list[Match], force_field: ForceField) -> Mat
     if len({_meaning(match) for match in named}) > 1:
         names = ", ".join(match.template.name for match in named)
         raise residue.place.error(
-            f"{residue} fits several residues of the force field: {names}.",
+            f"{residue} matches several residues of the force field: {names}.",
             "Give it the name of the one that is meant.",
         )
     template = named[0].template
     if template.unsupported is not None:
         raise template.place.error(
-            f"there is no reader for <{template.unsupported}> of the residue {template.name!r}.",
+            f"<{template.unsupported}> of the residue {template.name!r} is not supported.",
             "Take a force field whose residues are atoms and bonds only.",
         )
     return named[0]
@@ -208,7 +208,7 @@ def _no_match(residue: Residue, force_field: ForceField) -> TopologyError:
         advice += " The force field has patches, which are not applied."
     if template is None:
         return residue.place.error(
-            f"{residue} fits no residue of the force field, and none has its name.", advice
+            f"{residue} matches no residue of the force field, and none has its name.", advice
         )
     ours = {atom.name for atom in residue.atoms}
     theirs = {atom.name for atom in template.atoms}
@@ -216,4 +216,5 @@ def _no_match(residue: Residue, force_field: ForceField) -> TopologyError:
     details = [f"it lacks {', '.join(missing)}"] if missing else []
     details += [f"it has {', '.join(more)} too many"] if more else []
     reason = "; ".join(details) or "its bonds to other residues are not those of the force field"
-    return residue.place.error(f"{residue} fits no residue of the force field: {reason}.", advice)
+    text = f"{residue} matches no residue of the force field: {reason}."
+    return residue.place.error(text, advice)

@@ -88,7 +88,7 @@ def _roots(path: Path, above: tuple[Path, ...]) -> list[tuple[Place, Element]]:
     try:
         root = ElementTree.parse(path).getroot()
     except ElementTree.ParseError as error:
-        raise place.error(f"this is no XML: {error}.") from None
+        raise place.error(f"this is not XML: {error}.") from None
     if root.tag != "ForceField":
         raise place.error(f"the outermost tag is <{root.tag}>, not <ForceField>.")
     included = [
@@ -102,7 +102,7 @@ def _roots(path: Path, above: tuple[Path, ...]) -> list[tuple[Place, Element]]:
 def _add_type(force_field: ForceField, place: Place, element: Element) -> None:
     name = _text(place, element, "name")
     if name in force_field.types:
-        raise place.error(f"the atom type {name!r} is there twice.")
+        raise place.error(f"the atom type {name!r} is defined twice.")
     kind = AtomType(
         name,
         _text(place, element, "class"),
@@ -122,8 +122,8 @@ def _add(force_field: ForceField, place: Place, element: Element) -> None:
         force_field.forces[element.tag].append((place, element))
     elif element.tag not in ("Info", "AtomTypes", "Include"):
         raise place.error(
-            f"there is no reader for <{element.tag}>.",
-            f"Forces that are read: {', '.join(_FORCES)}. Take a force field without it.",
+            f"<{element.tag}> is not supported.",
+            f"Supported forces: {', '.join(_FORCES)}. Take a force field without it.",
         )
 
 
@@ -131,7 +131,7 @@ def _add_template(force_field: ForceField, template: Template) -> None:
     there = force_field.templates.get(template.name)
     if there is not None and there.override == template.override:
         raise template.place.error(
-            f"the residue {template.name!r} is there twice, first in {there.place.path.name}.",
+            f"the residue {template.name!r} is defined twice, first in {there.place.path.name}.",
             "Leave one of them out, or give one a higher override.",
         )
     if there is None or template.override > there.override:
@@ -175,7 +175,7 @@ def _end(place: Place, bond: Element, keys: tuple[str, str], rows: dict[str, int
     else:
         row = int(value(place, bond, by_number))
     if not 0 <= row < len(rows):
-        raise place.error(f"{shown(bond)} names an atom that its residue hasn't.")
+        raise place.error(f"{shown(bond)} names an atom that is not in its residue.")
     return row
 
 
@@ -193,7 +193,7 @@ def value(place: Place, element: Element, key: str) -> float:
     except ValueError:
         number = float("nan")
     if not abs(number) < float("inf"):
-        raise place.error(f"{key} of {shown(element)} is {text!r}, which is no finite number.")
+        raise place.error(f"{key} of {shown(element)} is {text!r}, which is not a finite number.")
     return number
 
 

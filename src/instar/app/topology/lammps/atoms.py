@@ -52,10 +52,10 @@ def style_of(kind: str, hint: str, given: Mapping[str, str], known: Mapping[str,
         if style in known or (style == "hybrid" and kind not in ("atom", "pair")):
             return style
     word = words[0] or words[1]
-    what = f"the {kind} style is {word!r}" if word else f"nothing says which {kind} style it is"
+    what = f"the {kind} style is {word!r}" if word else f"the {kind} style is not given"
     raise TopologyError(
-        f"{what}.\nStyles that are read: {', '.join(known)}; name one by styles="
-        f"{{{kind!r}: ...}}, or behind the title of the section: # {next(iter(known))}."
+        f"{what}.\nSupported styles: {', '.join(known)}; name one with styles="
+        f"{{{kind!r}: ...}}, or after the title of the section: # {next(iter(known))}."
     )
 
 
@@ -65,7 +65,7 @@ def numbered(file: DataFile, kind: str) -> Names:
     for line in file.lines(f"{kind.capitalize()} Type Labels"):
         row = whole(line, 0, "the type")
         if str(row) not in names or len(line.words) != 2:
-            raise line.place.error(f"this is no {kind} type and its label.")
+            raise line.place.error(f"a line must have a {kind} type and its label.")
         names[line.words[1]] = row - 1
     return names
 
@@ -109,7 +109,8 @@ def _sorted(lines: list[Line]) -> list[Line]:
     for line in lines:
         name = whole(line, 0, "the id")
         if name in seen:
-            raise line.place.error(f"atom {name} is there twice, first on line {_at(seen[name])}.")
+            first = _at(seen[name])
+            raise line.place.error(f"atom {name} is defined twice, first on line {first}.")
         seen[name] = line
     return [seen[name] for name in sorted(seen)]
 
@@ -136,7 +137,7 @@ def _masses(file: DataFile, types: Names) -> tuple[list[float], list[str]]:
         kind = _type(line, 0, types)
         masses[kind] = number(line, 1, "the mass")
         if masses[kind] <= 0 or len(line.words) != 2:
-            raise line.place.error("this is no type and its mass, which is above 0.")
+            raise line.place.error("a line must have an atom type and its mass, which is above 0.")
     count = file.counts.get("atom types", 0)
     if len(masses) != count:
         missing = next(name for name, row in types.items() if row not in masses)
@@ -183,7 +184,7 @@ def _charges(lines: list[Line], columns: list[str], unit: Scales) -> np.ndarray:
     charges = np.array([number(line, columns.index("q"), "the charge") for line in lines], float)
     if charges.any() and not unit.charged:
         raise lines[int(np.argmax(charges != 0))].place.error(
-            "there are charges in reduced units, which have no scale here.",
+            "there are charges in reduced units, whose scale is not known.",
             "Write the file in units real or metal.",
         )
     return charges

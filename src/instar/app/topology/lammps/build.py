@@ -60,15 +60,15 @@ def _terms(
     structure: Structure,
     known: dict[int, list[Term]],
 ) -> list[list[int]]:
-    """Adds the terms of one kind; gives their atoms."""
+    """Adds the terms of one kind; returns their atoms."""
     names = numbered(file, kind)
     found, lines = [], {}
     for line in file.lines(f"{kind.capitalize()}s"):
         atoms = _members(line, _ATOMS[kind], structure)
         if kind == "bond" and (first := lines.setdefault(frozenset(atoms), line)) is not line:
             raise line.place.error(
-                f"the bond of the atoms {line.words[2]} and {line.words[3]} is there twice, first "
-                f"on line {first.place.line}."
+                f"the bond between atoms {line.words[2]} and {line.words[3]} is defined twice, "
+                f"first on line {first.place.line}."
             )
         word = line.words[1]
         if word not in names or names[word] not in known:
@@ -107,7 +107,7 @@ def _coefficients(
     if section is None:
         raise file.sections[f"{kind.capitalize()}s"].place.error(
             f"there are {kind}s, but no section {title}.",
-            "Write the section; write_data does so but for hybrid styles.",
+            "Write the section; write_data does so except for hybrid styles.",
         )
     style, names = _style(section, kind, options), numbered(file, kind)
     return {
@@ -136,8 +136,8 @@ def _converted(line: Line, kind: str, style: str, unit: Scales) -> list[Term]:
         style, first = (line.words[1] if len(line.words) > 1 else ""), 2
     if style not in STYLES[kind]:
         raise line.place.error(
-            f"there is no reader for the {kind} style {style!r}.",
-            f"Styles that are read: {', '.join(STYLES[kind])}.",
+            f"the {kind} style {style!r} is not supported.",
+            f"Supported styles: {', '.join(STYLES[kind])}.",
         )
     count, convert = STYLES[kind][style]
     given = [number(line, n, "a coefficient") for n in range(first, len(line.words))]
@@ -159,13 +159,13 @@ def _pairs(
             raise file.place.error(
                 "there is a cutoff, but no section Pair Coeffs.",
                 "Write the coefficients into the file (write_data file pair ii), or leave the "
-                "cutoff away.",
+                "cutoff out.",
             )
         return []
     section = file.sections[title]
     style = _style(section, "pair", options)
     if options.cutoff is None:
-        raise section.place.error("a pair style needs its cutoff: read_topology(..., cutoff=10).")
+        raise section.place.error("a pair style needs a cutoff: read_topology(..., cutoff=10).")
     try:
         cutoff = quantity(options.cutoff, (0, 1, 0, 0, 0, 0))
     except ValueError as error:
@@ -185,8 +185,8 @@ def _rules(section: Section, style: str, options: DataOptions) -> dict[str, Any]
     charmm = style.startswith("lj/charmm")
     if charmm and options.truncation is None:
         raise section.place.error(
-            "the switching function of lj/charmm is not there.",
-            "Say what stands in its place: truncation='switch' with inner=..., or 'truncate'.",
+            "the switching function of lj/charmm is not supported.",
+            "Choose another truncation: truncation='switch' with inner=..., or 'truncate'.",
         )
     mixing = options.mixing or ("lorentz_berthelot" if charmm else "geometric")
     rules: dict[str, Any] = {"truncation": options.truncation or "truncate", "mixing": mixing}
@@ -236,7 +236,7 @@ def _epsilon_sigma(
             )
     elif any(abs(own * unit.length - cutoff) > 1e-9 * cutoff for own in given[2:]):
         raise line.place.error(
-            f"this type has the cutoff {given[2] * unit.length:g} Å, all have {cutoff:g} Å.",
+            f"this type has the cutoff {given[2] * unit.length:g} Å, but all have {cutoff:g} Å.",
             "One cutoff holds for all types: remove it here, or read with that cutoff.",
         )
     values = with_sigma(given[0] * unit.energy, given[1] * unit.length)

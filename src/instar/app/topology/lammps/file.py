@@ -24,7 +24,7 @@ SECTIONS = {
     **{f"{name.capitalize()} Coeffs": f"{name} types" for name in _COUNTED[1:]},
     **{f"{name.capitalize()} Type Labels": f"{name} types" for name in _COUNTED},
 }
-"""Sections that are read, and the count of the header that tells their number of lines."""
+"""Sections that are read, and the count in the header that is their number of lines."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def number(line: Line, column: int, what: str) -> float:
     except ValueError:
         value = float("nan")
     if not abs(value) < float("inf"):
-        raise line.place.error(f"{what} is {line.words[column]!r}, which is no finite number.")
+        raise line.place.error(f"{what} is {line.words[column]!r}, which is not a finite number.")
     return value
 
 
@@ -80,7 +80,7 @@ def whole(line: Line, column: int, what: str) -> int:
     """A word of a line as a whole number."""
     value = number(line, column, what)
     if value != int(value):
-        raise line.place.error(f"{what} is {line.words[column]!r}, which is no whole number.")
+        raise line.place.error(f"{what} is {line.words[column]!r}, which is not a whole number.")
     return int(value)
 
 
@@ -124,11 +124,11 @@ def _opened(file: DataFile, line: Line) -> Section:
     name = " ".join(line.words)
     if name not in SECTIONS:
         raise line.place.error(
-            f"there is no reader for the section {name!r}.",
-            f"Remove it if it is not needed; sections that are read: {', '.join(SECTIONS)}.",
+            f"the section {name!r} is not supported.",
+            f"Remove it if it is not needed; supported sections: {', '.join(SECTIONS)}.",
         )
     if name in file.sections:
-        raise line.place.error(f"the section {name!r} is there twice.")
+        raise line.place.error(f"the section {name!r} comes twice.")
     file.sections[name] = Section(line.place, line.comment)
     return file.sections[name]
 
@@ -140,11 +140,11 @@ def _header(file: DataFile, line: Line) -> None:
         return
     if name not in _COUNTS and name not in _EDGES:
         raise line.place.error(
-            f"there is no reader for the header line {' '.join(line.words)!r}.",
-            f"Header lines that are read: {', '.join([*sorted(_COUNTS), *_EDGES])}.",
+            f"the header line {' '.join(line.words)!r} is not supported.",
+            f"Supported header lines: {', '.join([*sorted(_COUNTS), *_EDGES])}.",
         )
     if split != _EDGES.get(name, 1):
-        raise line.place.error(f"{name!r} stands behind {split} numbers.")
+        raise line.place.error(f"{name!r} comes after {split} numbers, not {_EDGES.get(name, 1)}.")
     if name in _COUNTS:
         file.counts[name] = whole(line, 0, f"the number of {name}")
     else:

@@ -63,7 +63,7 @@ _SCALES = {
 def scales(units: str) -> Scales:
     """The scales of a units style of LAMMPS."""
     if units not in _SCALES:
-        raise TopologyError(f"There are no units {units!r}; units are {', '.join(_SCALES)}.")
+        raise TopologyError(f"units must be one of {', '.join(_SCALES)}, not {units!r}.")
     return _SCALES[units]
 
 
@@ -108,5 +108,5 @@ def _three(words: list[str], text: str) -> list[float]:
 def _unclear(text: str) -> TopologyError:
     return TopologyError(
         f"special_bonds={text!r} is not understood.\nWrite amber, charmm, dreiding, or three "
-        "factors from 0 to 1 behind lj, coul or lj/coul: 'lj 0 0 0.5 coul 0 0 0.8333'."
+        "factors from 0 to 1 after lj, coul or lj/coul: 'lj 0 0 0.5 coul 0 0 0.8333'."
     )

@@ -67,7 +67,7 @@ def _angle(kind: str) -> Callable[[list[float], Scales], list[Term]]:
 def _periodic(energy: float, n: float | int, phase: float, kind: str = "dihedral") -> list[Term]:
     """k(1 + cos(nφ − φ₀)); a constant where n is 0, nothing where k is."""
     if n != int(n) or n < 0:
-        raise UnclearError(f"the multiplicity {n:g} is no whole number from 0 on.")
+        raise UnclearError(f"the multiplicity {n:g} is not a whole number from 0 on.")
     if energy == 0:
         return []
     if n == 0:
@@ -82,7 +82,7 @@ def _signed(kind: str) -> Callable[[list[float], Scales], list[Term]]:
     def terms(given: list[float], unit: Scales) -> list[Term]:
         energy, sign, n = given
         if sign not in (1, -1):
-            raise UnclearError(f"d is {sign:g}, but it is 1 or -1.")
+            raise UnclearError(f"d must be 1 or -1, not {sign:g}.")
         return _periodic(energy * unit.energy, n, 0.0 if sign == 1 else math.pi, kind)
 
     return terms
@@ -112,7 +112,7 @@ def _multi_harmonic(given: list[float], unit: Scales) -> list[Term]:
 
 def _fourier(given: list[float], unit: Scales) -> list[Term]:
     if not given or len(given) != 1 + 3 * given[0]:
-        raise UnclearError("it is not the number m of terms and then K, n and d for each.")
+        raise UnclearError("the number m of terms must be followed by K, n and d of each.")
     rows = [given[1 + 3 * m : 4 + 3 * m] for m in range(int(given[0]))]
     return [
         term
