@@ -196,7 +196,8 @@ def test_a_run_is_opened_by_its_folder_and_shows_itself_in_a_few_lines(done):
     again = instar.open(done.path)
     first, *rows = repr(again).splitlines()
     assert first == f"Run('{done.path}'): 2 systems, 18 frames, 40 rows of thermo"
-    assert [row.split()[:2] for row in rows] == [["0", "Ar32"], ["1", "Ar27"]]
+    about = [["0", "system-0", "Ar32"], ["1", "system-1", "Ar27"]]
+    assert [row.split()[:3] for row in rows] == about
     head = f"Trajectory('{done.directory.trajectory}'): 18 frames of 2 systems"
     assert repr(again.trajectory).splitlines() == [
         head,
@@ -218,6 +219,13 @@ def test_pieces_for_notebooks_are_whole_and_escape_what_comes_from_files(done):
         assert page.open == []
         assert "<script>" not in text
     assert "&lt;script&gt;" in broken._repr_html_()
+
+
+def test_pieces_for_notebooks_name_systems_and_have_no_more_digits_than_one_reads(done):
+    assert "<td>system-1</td><td>Ar27</td>" in done._repr_html_()
+    assert "<td>system-1</td><td>Ar27</td><td>18</td>" in done.trajectory._repr_html_()
+    cells = re.findall("<td>(.*?)</td>", done.thermo._repr_html_())
+    assert max(map(len, cells)) <= len("-1.23456e-05")
 
 
 # Without a run ---------------------------------------------------------------------------------
