@@ -353,6 +353,7 @@ def test_marks_are_of_columns_that_are_shown_and_an_average_of_few_samples_has_o
     assert '<b class="mark">few</b>' in few
     assert "Few (1 of 1 systems): fewer than 5 samples" in few
     assert "Few" not in averages_table(summary(samples=5.0))
+    assert 'title="0.4 independent samples"' in averages_table(summary(samples=0.4))
 
 
 def test_the_table_shows_both_ends_of_a_ramp():

@@ -189,7 +189,13 @@ def as_svg(figure: Figure) -> str:
         figure.savefig(buffer, format="svg", transparent=True, dpi=130, metadata={"Date": None})
     text = buffer.getvalue()
     text = re.sub(r"'DejaVu Sans'[^;\"]*sans-serif", "sans-serif", text)  # not a list of ten fonts
+    text = re.sub(r'<path[^>]*? d="[^"]*"', _rounded, text)
     return text[text.index("<svg") :].replace(_INK, "currentColor")
+
+
+def _rounded(path: re.Match[str]) -> str:
+    """A path with two digits behind the point: hundredths of a point are not seen."""
+    return re.sub(r"(\.\d\d)\d+", r"\1", path[0])
 
 
 @contextlib.contextmanager

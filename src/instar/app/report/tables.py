@@ -142,7 +142,7 @@ def _value_asked(wanted: Mapping[str, Any]) -> str:
 
 def _found(found: dict[str, Any]) -> str:
     samples = found.get("samples")
-    title = "" if samples is None else f' title="{samples:.0f} independent samples"'
+    title = "" if samples is None else f' title="{_counted(samples)} independent samples"'
     value = "" if found["mean"] is None else f' data-value="{found["mean"]!r}"'
     mark = _mark(found)
     shown = f' <b class="mark">{mark}</b>' if mark else ""
@@ -152,7 +152,12 @@ def _found(found: dict[str, Any]) -> str:
 def _fewest(system: Mapping[str, Any], summary: Mapping[str, Any]) -> str:
     found = [system[name].get("samples") for name in summary.get("shown", ())]
     known = [samples for samples in found if samples is not None]
-    return _cell(f"{min(known):.0f}" if known else "–")
+    return _cell(_counted(min(known)) if known else "–")
+
+
+def _counted(samples: float) -> str:
+    """A number of samples; of very few, a digit more: none at all would not be an average."""
+    return f"{samples:.1f}" if samples < _FEWEST else f"{samples:.0f}"
 
 
 def _cell(content: Any, kind: str = "") -> str:
