@@ -245,7 +245,9 @@ def named(systems, **others):
 
 def test_legends_and_panels_call_systems_by_their_names():
     (axes,) = lines_figure(named(4)).axes
-    assert [text.get_text() for text in axes.get_legend().get_texts()] == NAMES[:4]
+    legend = axes.get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == NAMES[:4]
     panels = lines_figure(named(7)).axes
     titles = [axes.get_title() for axes in panels if axes.lines]
     assert titles == [*NAMES[:6], "a name that…r than all-7"]

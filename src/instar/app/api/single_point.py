@@ -109,7 +109,7 @@ def single_point(
     >>> argon = {"epsilon": "0.01 eV", "sigma": "3.4 angstrom"}
     >>> potential = {"type": "lennard_jones", "cutoff": 9, "parameters": {"Ar": argon}}
     >>> instar.single_point(Atoms("Ar2", [[0, 0, 0], [0, 0, 3.4 * 2 ** (1 / 6)]]), potential)
-    SinglePoint of 1 structures
+    SinglePoint of 1 structure
       0: -0.010000 eV, forces up to ... eV/Å
     """
     if not isinstance(structures, Iterable):
