@@ -152,12 +152,12 @@ def test_progress_is_told_after_each_batch():
     assert told[-1] == (4001, 4001)
 
 
-def test_the_bar_shows_the_plan_on_standard_error(capfd):
+def test_lines_show_the_plan_on_standard_error_where_it_is_no_terminal(capfd):
     instar.over_frames(sorted_outer, FRAMES, budget=SMALL, progress=True)
     out, shown = capfd.readouterr()
     assert out == ""
     assert "4001 frames in" in shown
-    assert "4001/4001" in shown
+    assert "frame 4001 of 4001" in shown
 
 
 def test_nothing_is_shown_where_there_is_no_terminal(capfd):

@@ -1,7 +1,10 @@
 """The report of a run."""
 
 import csv
+import dataclasses
 import re
+import shutil
+import subprocess
 import sys
 import types
 from html.parser import HTMLParser
@@ -10,13 +13,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 from app.runs import configuration
+from ase import Atoms
 from PIL import Image
 
 import instar
 from instar.app.config import load
 from instar.app.report import radial
-from instar.app.report.figures import Lines, lines_figure
+from instar.app.report.figures import Lines, as_svg, lines_figure
+from instar.app.report.page import Section, page_of
 from instar.app.report.radial import radial_of
+from instar.app.report.structures import colours_of, structure_figure
 from instar.app.report.tables import averages_table
 from instar.app.results.run import Run
 from instar.app.results.summary import drifts
@@ -45,7 +51,8 @@ class Page(HTMLParser):
         if tag == "tr":
             self.rows.append([])
         for name, value in attrs:
-            if name in ("src", "href", "xlink:href") and not str(value).startswith("#"):
+            inside = str(value).startswith(("#", "data:image/png;base64,"))
+            if name in ("src", "href", "xlink:href") and not inside:
                 self.fetched.append(value)
 
     def handle_startendtag(self, tag, attrs):
@@ -68,7 +75,7 @@ def test_the_page_is_whole_and_fetches_nothing(done):
     assert page.fetched == []
     assert "url(http" not in text
     assert "Argon &lt;&amp; co&gt;" in text
-    assert text.count("<svg") == 8
+    assert text.count("<svg") == 7
     assert "currentColor" in text
     assert "#010203" not in text
 
@@ -88,6 +95,14 @@ def test_the_table_says_what_the_summary_says(done):
     assert float(table[1]["temperature mean (K)"]) == hot["mean"]
     assert [row["name"] for row in table] == ["system-0", "system-1"]
     assert table[1]["temperature asked (K)"] == "120.0"
+
+
+def test_what_is_constant_is_said_and_not_drawn(done):
+    text = done.directory.report.read_text()
+    assert (
+        "Grey: equilibration. Dashed: what was asked for. Constant, and not drawn: density." in text
+    )
+    assert not (done.path / "report" / "density.png").exists()
 
 
 @pytest.mark.parametrize("name", ["pressure", "radial-Ar-Ar", "structure-1"])
@@ -111,8 +126,11 @@ def test_radial_distributions_are_by_pair_of_species_and_leave_out_what_is_not_p
     assert list(curves) == ["Ar-Ar", "Ar-Kr", "Kr-Kr"]
     assert curves["Ar-Kr"] == (("Ar", "Kr"), 18, [1])
     assert note == (
-        "From 18 frames. No g(r) of system 0: it needs a density, and so a cell that repeats."
+        "From 18 frames. Without “system-0”, which does not repeat along all axes: no density, no "
+        "g(r)."
     )
+    assert radial_of(trajectory, loaded, [1]).curves == {}
+    assert radial_of(trajectory, loaded, [1]).note.endswith("Without “system-1”, which exploded.")
 
 
 def counted(trajectory, entry, frames, systems):
@@ -176,7 +194,8 @@ def test_a_run_is_opened_by_its_folder_and_shows_itself_in_a_few_lines(done):
     again = instar.open(done.path)
     first, *rows = repr(again).splitlines()
     assert first == f"Run('{done.path}'): 2 systems, 19 frames, 41 rows of thermo"
-    assert [row.split()[:2] for row in rows] == [["0", "Ar32"], ["1", "Ar27"]]
+    about = [["0", "system-0", "Ar32"], ["1", "system-1", "Ar27"]]
+    assert [row.split()[:3] for row in rows] == about
     head = f"Trajectory('{done.directory.trajectory}'): 19 frames of 2 systems"
     assert repr(again.trajectory).splitlines() == [
         head,
@@ -200,12 +219,89 @@ def test_pieces_for_notebooks_are_whole_and_escape_what_comes_from_files(done):
     assert "&lt;script&gt;" in broken._repr_html_()
 
 
+def test_pieces_for_notebooks_name_systems_and_have_no_more_digits_than_one_reads(done):
+    assert "<td>system-1</td><td>Ar27</td>" in done._repr_html_()
+    assert "<td>system-1</td><td>Ar27</td><td>18</td>" in done.trajectory._repr_html_()
+    cells = re.findall("<td>(.*?)</td>", done.thermo._repr_html_())
+    assert max(map(len, cells)) <= len("-1.23456e-05")
+
+
 # Without a run ---------------------------------------------------------------------------------
 
 
 def lines(systems):
     x = np.arange(10.0)
     return Lines({n: (x, x + n) for n in range(systems)}, "time (ps)", "pressure (bar)", "p")
+
+
+NAMES = ["_first", "<script>", "$x$", "liquid", "solid", "gas", "a name that is longer than all-7"]
+
+
+def named(systems, **others):
+    return dataclasses.replace(lines(systems), names=NAMES, **others)
+
+
+def test_legends_and_panels_call_systems_by_their_names():
+    (axes,) = lines_figure(named(4)).axes
+    legend = axes.get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == NAMES[:4]
+    panels = lines_figure(named(7)).axes
+    titles = [axes.get_title() for axes in panels if axes.lines]
+    assert titles == [*NAMES[:6], "a name that…r than all-7"]
+
+
+def test_names_can_do_no_harm_to_a_page():
+    for systems in (4, 7):
+        page, text = Page(), as_svg(lines_figure(named(systems)))
+        page.feed(text)
+        assert page.open == []
+        assert "<script>" not in text
+        assert "&lt;script&gt;" in text
+
+
+def test_names_in_any_script_are_drawn_without_a_warning():
+    assert "氩" in as_svg(lines_figure(dataclasses.replace(lines(2), names=["氩", "氪"])))
+
+
+def test_what_was_asked_for_is_dashed():
+    asked = {1: (np.array([2.0, 9.0]), np.array([5.0, 6.0]))}
+    for systems in (2, 7):
+        drawn = [
+            line for axes in lines_figure(named(systems, asked=asked)).axes for line in axes.lines
+        ]
+        (dashed,) = [line for line in drawn if line.get_linestyle() == "--"]
+        assert dashed.get_ydata().tolist() == [5.0, 6.0]
+
+
+def test_the_lowest_panel_of_each_column_has_numbers_below():
+    figure = lines_figure(lines(9))
+    figure.canvas.draw()
+    shown = [
+        axes.get_title()
+        for axes in figure.axes
+        if axes.lines and any(label.get_visible() for label in axes.get_xticklabels())
+    ]
+    assert shown == ["4", "5", "6", "7", "8"]
+
+
+def test_long_lines_are_thinned_in_one_pair_of_axes_as_well():
+    y = np.sin(np.arange(50_000.0))
+    drawn = lines_figure(Lines({0: (np.arange(50_000.0), y)}, "x", "y")).axes[0].lines[0]
+    assert len(drawn.get_ydata()) <= 1000
+
+
+def test_the_picture_of_a_large_structure_is_not_a_large_text():
+    atoms = Atoms("Ar5000", np.random.default_rng(0).random((5000, 3)) * 60, cell=[60] * 3, pbc=1)
+    assert len(as_svg(structure_figure("argon", [("start", atoms)]))) < 400_000
+
+
+def test_species_of_a_structure_can_be_told_apart_and_are_named():
+    argon, krypton = colours_of(np.array([18, 36, 18])).values()
+    assert np.linalg.norm(argon - krypton) > 0.25
+    text = as_svg(structure_figure("both", [("start", Atoms("ArKr", [[0, 0, 0], [3, 0, 0]]))]))
+    assert ">Ar</text>" in text
+    assert ">Kr</text>" in text
 
 
 def test_more_than_six_systems_have_a_panel_each():
@@ -244,9 +340,27 @@ def test_the_table_has_samples_and_flags_what_drifts_and_escapes_names():
     assert 'title="42 independent samples"' in quiet
     assert "&lt;b&gt;.cif" in quiet
     assert "<b>.cif" not in quiet
-    assert 'class="drifts"' not in quiet
-    assert 'class="drifts"' in moving
-    assert "1 of 1 systems have such averages" in moving
+    assert 'class="mark"' not in quiet
+    assert '<b class="mark">drifts</b>' in moving
+    assert "Drifts (1 of 1 systems): " in moving
+
+
+def test_marks_are_of_columns_that_are_shown_and_an_average_of_few_samples_has_one():
+    hidden = summary()
+    hidden["systems"][0]["conserved"] = hidden["systems"][0]["temperature"] | {"drifts": True}
+    assert "Drifts" not in averages_table(hidden)
+    few = averages_table(summary(samples=4.9))
+    assert '<b class="mark">few</b>' in few
+    assert "Few (1 of 1 systems): fewer than 5 samples" in few
+    assert "Few" not in averages_table(summary(samples=5.0))
+    assert 'title="0.4 independent samples"' in averages_table(summary(samples=0.4))
+
+
+def test_the_table_shows_both_ends_of_a_ramp():
+    ramped = summary()
+    ramped["systems"][0]["asked"]["temperature"]["last"] = 300.0
+    assert "<td>90 → 300</td>" in averages_table(ramped)
+    assert "→" not in averages_table(summary())
 
 
 def test_a_trend_drifts_and_noise_does_not():
@@ -256,3 +370,35 @@ def test_a_trend_drifts_and_noise_does_not():
     assert not drifts(np.full(400, 2.5))
     assert not drifts(2.5 + 1e-12 * np.arange(400))
     assert np.mean([drifts(one) for one in noise]) < 0.03
+
+
+# In a browser, where there is one -----------------------------------------------------------------
+
+BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
+ROWS = [("system-10", "2.5"), ("system-9", "–"), ("system-1", "-30 ± 4"), ("system-2", "1e3")]
+
+
+def sorted_by(column, clicks, folder):
+    """The column of a table whose head was clicked, as a browser shows it."""
+    cells = ("".join(f"<td>{cell}</td>" for cell in row) for row in ROWS)
+    body = "".join(f"<tr>{row}</tr>" for row in cells)
+    table = f"<table><thead><tr><th>a</th><th>b</th></tr></thead><tbody>{body}</tbody></table>"
+    click = f"document.querySelectorAll('th')[{column}].click();" * clicks
+    path = folder / "page.html"
+    page = page_of("t", "h", [Section("Averages", table, {})])
+    path.write_text(f"{page}<script>{click}</script>", encoding="utf-8")
+    quiet = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'user'}"]
+    command = [BROWSER, *quiet, "--dump-dom", path.as_uri()]
+    shown = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
+    return re.findall(r"<tr><td>(.*?)</td><td>(.*?)</td></tr>", shown)
+
+
+@pytest.mark.skipif(BROWSER is None, reason="there is no browser")
+@pytest.mark.parametrize(
+    ("column", "clicks", "order"),
+    [(0, 1, [2, 3, 1, 0]), (1, 1, [2, 0, 3, 1]), (1, 2, [3, 0, 2, 1])],
+)
+def test_a_click_sorts_numbers_and_names_and_leaves_what_is_not_known_last(
+    column, clicks, order, tmp_path
+):
+    assert sorted_by(column, clicks, tmp_path) == [ROWS[place] for place in order]

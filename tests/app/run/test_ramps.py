@@ -53,6 +53,12 @@ def test_a_temperature_follows_its_ramp_and_others_stay(heated):
     assert np.mean(found[:, 0] / wanted) == pytest.approx(1, abs=0.03)
 
 
+def test_the_summary_has_both_ends_of_a_ramp(heated):
+    first, second = (system["asked"]["temperature"] for system in heated.summary["systems"])
+    assert first == {"value": 100.0, "unit": "K", "last": 400.0}
+    assert second == {"value": 200.0, "unit": "K"}
+
+
 def test_a_ramp_that_was_stopped_goes_on_to_the_bit_and_is_not_made_longer(tmp_path, heated):
     with pytest.raises(StoppedError):
         run(GAS, tmp_path / "cut", progress=StopAfter(100))

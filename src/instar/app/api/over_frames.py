@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -12,13 +13,14 @@ from rich.console import Console
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
-    Progress,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
+from rich.progress import Progress as Bar
 
 from instar import memory
+from instar.app.run.progress import Progress, in_notebook, progress_of
 from instar.memory import Event, Plan, Watcher, show
 
 __all__ = ["over_frames"]
@@ -31,7 +33,7 @@ def over_frames(
     frames: Any,
     *,
     budget: str | int | float | None = None,
-    progress: bool | Callable[[int, int], None] | None = None,
+    progress: bool | Progress | Callable[[int, int], None] | None = None,
     reduce: str | Callable[[Any, Any], Any] | None = None,
     initial: Any = None,
     out: Any = None,
@@ -50,8 +52,9 @@ def over_frames(
     budget
         "8 GiB", "60 %" of what is left, bytes, or None for all memory that is left.
     progress
-        True to show it on standard error, False for none, None to show it if that is a terminal;
-        or a function that is called with what is done and with all there is to do (frames).
+        True to show it (a bar on a terminal and in a notebook, else lines on standard error),
+        False for none, None to show it on a terminal and in a notebook; or a function that is
+        called with what is done and with all there is to do (frames).
     reduce
         "sum", "mean", "min", "max", or ``f(carry, value) -> carry`` with ``initial``; without it
         the values of all frames are returned, or written to ``out``.
@@ -101,21 +104,28 @@ def _is_wide(leaf: Any) -> bool:
     return isinstance(kind, np.dtype) and kind.newbyteorder("=") in _WIDE
 
 
-class _Quiet(Watcher):
-    """Shows nothing; calls a function if there is one."""
+class _Told(Watcher):
+    """Tells whatever shows the progress of runs."""
 
-    def __init__(self, call: Callable[[int, int], None] | None, total: int) -> None:
-        self._call, self._total = call, total
+    def __init__(self, progress: Progress, total: int) -> None:
+        self._progress, self._total = progress, total
+        progress.counted = "frame"
 
-    def __enter__(self) -> _Quiet:
+    def __enter__(self) -> _Told:
+        self._progress.__enter__()
         return self
 
     def __exit__(self, *error: object) -> None:
-        pass
+        self._progress.__exit__(*error)
+
+    def planned(self, plan: Plan) -> None:
+        self._progress.say(_headline(plan, self._total))
 
     def done(self, frames: int) -> None:
-        if self._call is not None:
-            self._call(frames, self._total)
+        self._progress.update(frames, self._total, "", {}, "")
+
+    def happened(self, event: Event) -> None:
+        self._progress.say(f"{event.kind}: {event.text}")
 
 
 class _Shown(Watcher):
@@ -123,7 +133,7 @@ class _Shown(Watcher):
 
     def __init__(self, console: Console, total: int) -> None:
         self._console, self._total = console, total
-        self._bar = Progress(
+        self._bar = Bar(
             TextColumn("[progress.description]{task.description}"),
             BarColumn(),
             MofNCompleteColumn(),
@@ -142,12 +152,7 @@ class _Shown(Watcher):
         self._bar.stop()
 
     def planned(self, plan: Plan) -> None:
-        frames = max((shape.sizes["frames"] for shape in plan.shapes), default=0)
-        self._console.print(
-            f"{self._total} frames in {len(plan.batches)} batches of {frames}; predicted peak "
-            f"{show(plan.predicted_peak)} of {show(plan.budget.bytes)} ({plan.budget.source})",
-            highlight=False,
-        )
+        self._console.print(_headline(plan, self._total), highlight=False)
 
     def done(self, frames: int) -> None:
         self._bar.update(self._task, completed=frames)
@@ -156,9 +161,18 @@ class _Shown(Watcher):
         self._console.print(f"{event.kind}: {event.text}", highlight=False)
 
 
-def _watcher(progress: bool | Callable[[int, int], None] | None, total: int) -> _Quiet | _Shown:
-    if callable(progress):
-        return _Quiet(progress, total)
-    console = Console(stderr=True)
-    wanted = console.is_terminal if progress is None else progress
-    return _Shown(console, total) if wanted else _Quiet(None, total)
+def _headline(plan: Plan, total: int) -> str:
+    frames = max((shape.sizes["frames"] for shape in plan.shapes), default=0)
+    count = len(plan.batches)
+    return (
+        f"{total} frames in {count} batch{'es' * (count != 1)} of {frames}; predicted peak "
+        f"{show(plan.predicted_peak)} of {show(plan.budget.bytes)} ({plan.budget.source})"
+    )
+
+
+def _watcher(
+    progress: bool | Progress | Callable[[int, int], None] | None, total: int
+) -> _Told | _Shown:
+    if progress in (True, None) and sys.stderr.isatty() and not in_notebook():
+        return _Shown(Console(stderr=True), total)
+    return _Told(progress_of(progress), total)

@@ -40,12 +40,18 @@ class SinglePoint:
     def __repr__(self) -> str:
         rows = [f"{n}: {e:.6f} eV, forces up to {f:.4g} eV/Å" for n, e, _, f in self._rows()]
         more = ["…"] if len(self.energies) > len(rows) else []
-        return "\n  ".join([f"SinglePoint of {len(self.energies)} structures", *rows, *more])
+        return "\n  ".join([self._headline, *rows, *more])
 
     def _repr_html_(self) -> str:
         heads = ("structure", "energy (eV)", "atoms", "largest force (eV/Å)")
         rows = [(n, f"{e:.6f}", atoms, f"{f:.4g}") for n, e, atoms, f in self._rows()]
-        return html_table(f"SinglePoint of {len(self.energies)} structures", heads, rows)
+        more = [("…", "", "", "")] if len(self.energies) > len(rows) else []
+        return html_table(self._headline, heads, [*rows, *more])
+
+    @property
+    def _headline(self) -> str:
+        count = len(self.energies)
+        return f"SinglePoint of {'1 structure' if count == 1 else f'{count} structures'}"
 
     def _rows(self) -> list[tuple[int, float, int, float]]:
         """The first structures: number, energy (eV), atoms, largest force (eV/Å)."""
@@ -103,7 +109,7 @@ def single_point(
     >>> argon = {"epsilon": "0.01 eV", "sigma": "3.4 angstrom"}
     >>> potential = {"type": "lennard_jones", "cutoff": 9, "parameters": {"Ar": argon}}
     >>> instar.single_point(Atoms("Ar2", [[0, 0, 0], [0, 0, 3.4 * 2 ** (1 / 6)]]), potential)
-    SinglePoint of 1 structures
+    SinglePoint of 1 structure
       0: -0.010000 eV, forces up to ... eV/Å
     """
     if not isinstance(structures, Iterable):

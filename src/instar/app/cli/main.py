@@ -201,7 +201,7 @@ def _shown(work: Callable[[], Any]) -> int:
         found |= {name: values[number] for name, values in summary["observed"].items()}
         known = {name: one for name, one in found.items() if one["mean"] is not None}
         parts = (f"{n} {with_error(one)} {one['unit']}".strip() for n, one in known.items())
-        print(f"{system['name']}: {', '.join(parts)}")
+        print(f"{system['name']}: {', '.join(parts) or 'no averages'}")
     if len(systems) > _MOST:
         print(f"and {len(systems) - _MOST} more")
     print(f"Results are in {done.path}; look at {done.directory.report}.")

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import io
-from collections.abc import Mapping, Sequence
+import re
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import matplotlib as mpl
 import numpy as np
-from ase import Atoms
-from ase.data import covalent_radii
-from ase.data.colors import jmol_colors
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -26,7 +27,7 @@ __all__ = [
     "lines_figure",
     "plain",
     "save_png",
-    "structure_figure",
+    "short",
 ]
 
 _INK = "#010203"
@@ -35,19 +36,35 @@ _INK = "#010203"
 _TOGETHER = 6
 """Systems that share a pair of axes; more have one pair each."""
 
+_COLOURS = ("#3a8fd9", "#e6830b", "#2a9d5f", "#d9534f", "#9a6fd0", "#8c7a4f")
+"""Of lines: they are legible on white and on black."""
+
 _MOST, _COLUMNS = 36, 6
-_POINTS = 400
+_POINTS, _FEW_POINTS = 1000, 400
+"""Points of a line: in a large pair of axes, and in a small one."""
+_LONGEST = 24
+"""Characters of a name in a picture."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Lines:
-    """A line per system, by its number, and what x and y are; shaded up to some x."""
+    """A line per system, by its number, and what x and y are; shaded up to some x.
+
+    ``names`` are those of all systems; without them, systems are called by their numbers.
+    ``asked`` are lines of what some systems were to have.
+    """
 
     of_system: Mapping[int, tuple[np.ndarray, np.ndarray]]
     x_label: str
     y_label: str
     title: str = ""
     shaded: float = 0.0
+    names: Sequence[str] = ()
+    asked: Mapping[int, tuple[np.ndarray, np.ndarray]] = dataclasses.field(default_factory=dict)
+
+    def name(self, system: int) -> str:
+        """What a system is called in a picture."""
+        return short(self.names[system]) if self.names else f"{system}"
 
 
 def lines_figure(lines: Lines) -> Figure:
@@ -62,33 +79,56 @@ def lines_figure(lines: Lines) -> Figure:
 def _together(lines: Lines) -> Figure:
     figure = Figure(figsize=(4.6, 2.7), layout="constrained")
     axes = figure.add_subplot()
-    for system, (x, y) in lines.of_system.items():
-        axes.plot(x, y, lw=0.9, label=f"{system}")
+    axes.set_prop_cycle(color=_COLOURS)
+    for system in lines.of_system:
+        _draw(axes, lines, system, 0.9, _POINTS)
     axes.set_xlabel(lines.x_label, parse_math=False)
     axes.set_ylabel(lines.y_label, parse_math=False)
     axes.set_title(lines.title, fontsize=8, parse_math=False)
     _finish(axes, lines)
     if len(lines.of_system) > 1:
-        axes.legend(title="system", frameon=False, fontsize=7, title_fontsize=7, ncols=2)
+        _add_legend(axes, lines)
     return figure
+
+
+def _add_legend(axes: Axes, lines: Lines) -> None:
+    """Names of systems. They are put in afterwards: a label that begins with _ is left out."""
+    names = [lines.name(system) for system in lines.of_system]
+    columns = 2 if max(map(len, names)) <= _LONGEST // 2 else 1
+    legend = axes.legend(frameon=False, fontsize=7, ncols=columns)
+    for text, name in zip(legend.get_texts(), names, strict=True):
+        text.set_parse_math(False)
+        text.set_text(name)
+
+
+def _draw(axes: Axes, lines: Lines, system: int, width: float, points: int) -> None:
+    """The line of a system, and dashed what it was to have."""
+    x, y = _thinned(*lines.of_system[system], points)
+    (line,) = axes.plot(x, y, lw=width, label=f"{system}")
+    if system in lines.asked:
+        colour = line.get_color() if len(lines.of_system) <= _TOGETHER else "gray"
+        axes.plot(*lines.asked[system], lw=0.8, ls="--", color=colour, label="_asked")
 
 
 def _apart(lines: Lines) -> Figure:
     """Small multiples, with a scale each: systems of one batch may be very different."""
     shown = _few(list(lines.of_system))
     rows = -(-len(shown) // _COLUMNS)
+    columns = -(-len(shown) // rows)
     height = 0.8 + 1.2 * rows
     figure = Figure(figsize=(9.4, height))  # a layout that is searched for takes long for many axes
-    figure.subplots_adjust(0.08, 0.5 / height, 0.99, 1 - 0.45 / height, 0.5, 0.35)
-    every = figure.subplots(rows, _COLUMNS, sharex=True, squeeze=False).ravel()
+    figure.subplots_adjust(0.08, 0.5 / height, 0.99, 1 - 0.45 / height, 0.4, 0.4)
+    every = figure.subplots(rows, columns, sharex=True, squeeze=False).ravel()
     for axes, system in zip(every, shown, strict=False):
-        axes.plot(*_thinned(*lines.of_system[system]), lw=0.7)
-        axes.set_title(f"{system}", fontsize=7, pad=2)
+        axes.set_prop_cycle(color=_COLOURS)
+        _draw(axes, lines, system, 0.7, _FEW_POINTS)
+        axes.set_title(lines.name(system), fontsize=7, pad=2, parse_math=False)
         _finish(axes, lines)
-    for axes in every[len(shown) :]:
-        axes.axis("off")
+    for place in range(len(shown), len(every)):
+        every[place].axis("off")
+        every[place - columns].tick_params(labelbottom=True)  # the last one of its column
     figure.supxlabel(lines.x_label, fontsize=8, parse_math=False)
-    figure.supylabel(lines.y_label, fontsize=8, parse_math=False)
+    figure.supylabel(lines.y_label, fontsize=8, x=0.005, parse_math=False)
     figure.suptitle(_heading(lines, len(shown)), fontsize=8, parse_math=False)
     return figure
 
@@ -99,12 +139,12 @@ def _heading(lines: Lines, shown: int) -> str:
     return f"{lines.title}: {part}" if lines.title else part
 
 
-def _thinned(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _thinned(x: np.ndarray, y: np.ndarray, points: int) -> tuple[np.ndarray, np.ndarray]:
     """The line with the lowest and the highest of every few points, where there are very many."""
     known = np.flatnonzero(np.isfinite(y))
-    if len(known) <= _POINTS:
+    if len(known) <= points:
         return x, y
-    parts = np.array_split(known, _POINTS // 2)
+    parts = np.array_split(known, points // 2)
     kept = np.unique([part[f(y[part])] for part in parts for f in (np.argmin, np.argmax)])
     return x[kept], y[kept]
 
@@ -122,12 +162,11 @@ def _finish(axes: Axes, lines: Lines) -> None:
         axes.set_ylim(made.min() - margin, made.max() + margin)
 
 
-def curve_figure(curve: Curve, title: str = "") -> Figure:
-    """A curve of each system that has one."""
+def curve_figure(curve: Curve, title: str = "", names: Sequence[str] = ()) -> Figure:
+    """A curve of each system that has one; ``names`` are those of all systems."""
     known = [n for n, y in enumerate(curve.y) if np.isfinite(y).any()]
-    return lines_figure(
-        Lines({n: (curve.x[n], curve.y[n]) for n in known}, *axis_labels(curve), title)
-    )
+    lines = {n: (curve.x[n], curve.y[n]) for n in known}
+    return lines_figure(Lines(lines, *axis_labels(curve), title, names=names))
 
 
 def axis_labels(curve: Curve) -> tuple[str, str]:
@@ -137,40 +176,40 @@ def axis_labels(curve: Curve) -> tuple[str, str]:
     return x, y
 
 
-def structure_figure(pictures: Sequence[tuple[str, Atoms]]) -> Figure:
-    """Structures side by side, seen along z: far atoms first."""
-    figure = Figure(figsize=(3 * len(pictures), 3.2), layout="constrained")
-    for place, (title, atoms) in enumerate(pictures):
-        axes = figure.add_subplot(1, len(pictures), place + 1)
-        inside = atoms.copy()
-        if atoms.pbc.any():
-            inside.wrap()
-        order = np.argsort(inside.positions[:, 2])
-        x, y, z = inside.positions[order].T
-        depth = (z - z.min()) / max(np.ptp(z), 1e-9)
-        extent = max(np.ptp(x), np.ptp(y), 1.0)
-        sizes = (covalent_radii[inside.numbers[order]] / extent * 200) ** 2
-        colours = 0.45 + (jmol_colors[inside.numbers[order]] - 0.45) * (0.5 + 0.5 * depth[:, None])
-        axes.scatter(x, y, s=sizes, c=np.clip(colours, 0, 1), edgecolors="#00000080", lw=0.3)
-        corners = np.array([[0, 0], [1, 0], [1, 1], [0, 1], [0, 0]]) @ inside.cell.array[:2, :2]
-        axes.plot(*corners.T, color="gray", lw=0.7)
-        axes.set_title(title, fontsize=8, parse_math=False)
-        axes.set_aspect("equal")
-        axes.axis("off")
-    return inked(figure)
+def short(name: str) -> str:
+    """A name that fits into a picture: its begin and its end, which tells copies apart."""
+    half = _LONGEST // 2
+    return name if len(name) <= _LONGEST else f"{name[: half - 1]}…{name[-half:]}"
 
 
 def as_svg(figure: Figure) -> str:
     """The picture as text for a page: its ink is the page's, its ground is not there."""
     buffer = io.StringIO()
-    figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
+    with mpl.rc_context({"svg.fonttype": "none"}), _any_script():
+        figure.savefig(buffer, format="svg", transparent=True, dpi=130, metadata={"Date": None})
     text = buffer.getvalue()
+    text = re.sub(r"'DejaVu Sans'[^;\"]*sans-serif", "sans-serif", text)  # not a list of ten fonts
+    text = re.sub(r'<path[^>]*? d="[^"]*"', _rounded, text)
     return text[text.index("<svg") :].replace(_INK, "currentColor")
+
+
+def _rounded(path: re.Match[str]) -> str:
+    """A path with two digits behind the point: hundredths of a point are not seen."""
+    return re.sub(r"(\.\d\d)\d+", r"\1", path[0])
+
+
+@contextlib.contextmanager
+def _any_script() -> Iterator[None]:
+    """Names may be in scripts that the font of the pictures lacks: nothing to warn of."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", r"Glyph .* missing from", UserWarning)
+        yield
 
 
 def save_png(figure: Figure, path: Path) -> None:
     """The picture in black on white."""
-    inked(figure, "black").savefig(path, dpi=150, facecolor="white")
+    with _any_script():
+        inked(figure, "black").savefig(path, dpi=150, facecolor="white")
     inked(figure)
 
 
@@ -181,15 +220,18 @@ def _few(systems: list[int]) -> list[int]:
 
 
 def plain(axes: Axes) -> None:
-    """Small numbers, and no frame."""
+    """Small numbers, in powers of ten where they are very small or large, and no frame."""
     axes.tick_params(labelsize=7)
+    axes.ticklabel_format(axis="y", scilimits=(-3, 5), useMathText=False)
+    axes.yaxis.get_offset_text().set_fontsize(7)
     axes.spines[["top", "right"]].set_visible(False)
 
 
 def inked(figure: Figure, ink: str = _INK) -> Figure:
     """The picture with all its text and axes in one ink; left out, that of the page."""
     for axes in figure.axes:
-        parts: list[Any] = [axes.xaxis.label, axes.yaxis.label, axes.title]
+        offset = axes.yaxis.get_offset_text()
+        parts: list[Any] = [axes.xaxis.label, axes.yaxis.label, axes.title, offset]
         for part in parts:
             part.set_color(ink)
         axes.tick_params(colors=ink)
@@ -198,6 +240,8 @@ def inked(figure: Figure, ink: str = _INK) -> Figure:
         _ink_legend(axes.get_legend(), ink)
     for text in figure.texts:
         text.set_color(ink)
+    for legend in figure.legends:
+        _ink_legend(legend, ink)
     return figure
 
 

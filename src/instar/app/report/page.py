@@ -23,15 +23,18 @@ class Section(NamedTuple):
 
 _STYLE = """
 :root { color-scheme: light dark; --line: #8884; --soft: #8881; }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 72rem; margin: 2rem auto; padding: 0 1rem; }
 h1 { margin-bottom: 0; } h2 { display: inline; font-size: 1.4rem; }
 .part { margin-top: 2rem; } .part > summary { cursor: pointer; margin-bottom: 1rem; }
 .grid { display: flex; flex-wrap: wrap; gap: 1rem; }
 figure { margin: 0; flex: 0 1 30rem; min-width: 0; } figure svg { width: 100%; height: auto; }
 figure.broad { flex-basis: 100%; }
-.wide { overflow-x: auto; } table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-td, th { padding: .25rem .75rem; text-align: right; border-bottom: 1px solid var(--line); }
-td { white-space: nowrap; } .drifts { color: #c60; }
+.wide { overflow-x: auto; }
+table { border-collapse: collapse; font-size: .85rem; font-variant-numeric: tabular-nums; }
+td, th { padding: .25rem .5rem; text-align: right; border-bottom: 1px solid var(--line); }
+td { white-space: nowrap; } .mark { color: light-dark(#a40, #f93); }
+.words { text-align: left; }
+td.long { min-width: 12rem; white-space: normal; overflow-wrap: anywhere; }
 th { font-weight: 600; vertical-align: bottom; } tbody tr:hover { background: var(--soft); }
 th.sorts { cursor: pointer; } th[aria-sort=ascending]::after { content: " ▲"; }
 th[aria-sort=descending]::after { content: " ▼"; }
@@ -40,24 +43,28 @@ pre { background: var(--soft); padding: 1rem; overflow-x: auto; font-size: .85re
 """
 
 _SCRIPT = """
-const key = (row, n) => {
-  const cell = row.cells[n], text = cell.dataset.value ?? cell.textContent.trim();
-  const number = parseFloat(text);
-  return Number.isNaN(number) ? text : number;
+const text = (row, n) => row.cells[n].dataset.value ?? row.cells[n].textContent.trim();
+const order = new Intl.Collator("en", { numeric: true }).compare;
+const compare = (a, b) => {
+  const [x, y] = [parseFloat(a), parseFloat(b)];
+  return Number.isNaN(x) || Number.isNaN(y) ? order(a, b) : x - y;
 };
-const compare = (a, b) =>
-  typeof a === typeof b ? (a < b ? -1 : a > b ? 1 : 0) : typeof a === "number" ? -1 : 1;
 for (const table of document.querySelectorAll("table")) {
   const heads = [...table.querySelectorAll("thead th")];
   heads.forEach((head, n) => {
-    head.classList.add("sorts");
-    head.addEventListener("click", () => {
+    const sort = () => {
       const sign = head.getAttribute("aria-sort") === "ascending" ? -1 : 1;
       heads.forEach(other => other.removeAttribute("aria-sort"));
       head.setAttribute("aria-sort", sign > 0 ? "ascending" : "descending");
-      const body = table.tBodies[0];
-      body.append(...[...body.rows].sort((a, b) => sign * compare(key(a, n), key(b, n))));
-    });
+      const body = table.tBodies[0], rows = [...body.rows], unknown = row => text(row, n) === "–";
+      const known = rows.filter(row => !unknown(row));
+      known.sort((a, b) => sign * compare(text(a, n), text(b, n)));
+      body.append(...known, ...rows.filter(unknown));
+    };
+    head.classList.add("sorts");
+    head.tabIndex = 0;
+    head.addEventListener("click", sort);
+    head.addEventListener("keydown", event => { if (event.key === "Enter") sort(); });
   });
 }
 """

@@ -22,6 +22,8 @@ _FRAMES, _BINS, _REACH = 50, 150, 10.0  # Å
 _POSITIONS = 2_000_000
 """Positions that are looked at in all, so that a report of a large run is not slow."""
 _PAIRS = 6
+_NAMED = 10
+"""Systems that are named at most where some are left out."""
 
 
 class RadialCurves(NamedTuple):
@@ -31,22 +33,25 @@ class RadialCurves(NamedTuple):
     note: str
 
 
-def radial_of(trajectory: Trajectory, loaded: Loaded) -> RadialCurves:
+def radial_of(trajectory: Trajectory, loaded: Loaded, exploded: Sequence[int] = ()) -> RadialCurves:
     """g(r) of each pair of species in each system, from frames of the production.
 
-    Systems that do not repeat along all axes have no density, and no g(r): they are left out.
+    Systems that do not repeat along all axes have no density, and no g(r): they are left out. So
+    are those that ``exploded``, whose frames are one and the same after that.
     """
-    systems = [n for n in trajectory.recorded if trajectory.periodic(n).all()]
+    periodic = [n for n in trajectory.recorded if trajectory.periodic(n).all()]
+    systems = [n for n in periodic if n not in exploded]
+    left_out = _left_out(trajectory, periodic, exploded)
     frames = _frames(trajectory, loaded, systems)
     if not frames:
-        return RadialCurves({}, _left_out(trajectory, systems))
+        return RadialCurves({}, left_out)
     pairs, more = _pairs(trajectory, systems)
     curves = {}
     for pair in pairs:
         entry = RadialObservation(pair=pair, reach=_REACH, bins=_BINS)
         curve = radial_curve(trajectory, entry, frames, systems)
         curves["-".join(pair)] = _in_units(curve, loaded)
-    notes = [f"From {len(frames)} frames.", more, _left_out(trajectory, systems)]
+    notes = [f"From {len(frames)} frame{'s' * (len(frames) > 1)}.", more, left_out]
     return RadialCurves(curves, " ".join(filter(None, notes)))
 
 
@@ -75,10 +80,16 @@ def _pairs(trajectory: Trajectory, systems: Sequence[int]) -> tuple[list[tuple[s
     return every[:_PAIRS], more if len(every) > _PAIRS else ""
 
 
-def _left_out(trajectory: Trajectory, systems: Sequence[int]) -> str:
-    gone = [n for n in trajectory.recorded if n not in systems]
-    if not gone:
-        return ""
-    named = ", ".join(map(str, gone[:10])) + (", …" if len(gone) > 10 else "")
-    which = "system" if len(gone) == 1 else "systems"
-    return f"No g(r) of {which} {named}: it needs a density, and so a cell that repeats."
+def _left_out(trajectory: Trajectory, periodic: Sequence[int], exploded: Sequence[int]) -> str:
+    """A word about systems that have frames, and no g(r)."""
+    ends = [n for n in trajectory.recorded if n not in periodic]
+    verb = "does" if len(ends) == 1 else "do"
+    why = f"which {verb} not repeat along all axes: no density, no g(r)"
+    gone = [n for n in periodic if n in exploded]
+    said = [(ends, why), (gone, "which exploded")]
+    return " ".join(f"Without {_listed(trajectory, some)}, {why}." for some, why in said if some)
+
+
+def _listed(trajectory: Trajectory, systems: Sequence[int]) -> str:
+    names = ", ".join(f"“{trajectory.names[n]}”" for n in systems[:_NAMED])
+    return f"{names}, …" if len(systems) > _NAMED else names

@@ -13,12 +13,22 @@ from instar.app.results.summary import with_error
 __all__ = ["averages_table", "write_averages"]
 
 
+_WORDS = ' class="words"'
+"""Cells of words stand at the left."""
+
+_LONG = 30
+"""Characters of words that may take several lines."""
+
+
 def averages_table(summary: Mapping[str, Any]) -> str:
     """Averages as HTML, one row per system; a browser sorts it by the column that is clicked."""
     if not (summary.get("rows") or summary.get("observed")):
         return "<p>There are no averages yet.</p>"
     columns, asked = _columns(summary), _asked(summary)
-    heads = "".join(f'<th scope="col">{html.escape(text)}</th>' for text in _heads(columns, asked))
+    heads = "".join(
+        f'<th scope="col"{_WORDS * (text in ("name", "formula"))}>{html.escape(text)}</th>'
+        for text in _heads(columns, asked)
+    )
     rows = "".join(
         f"<tr>{_row(number, system, columns, asked)}{_fewest(system, summary)}</tr>"
         for number, system in enumerate(summary["systems"])
@@ -59,48 +69,99 @@ def _row(
 
 
 def _legend(summary: Mapping[str, Any]) -> str:
-    moving = sum(_is_moving(system) for system in summary["systems"])
-    said = f" {moving} of {len(summary['systems'])} systems have such averages." if moving else ""
-    return (
-        f"Mean ± standard error, from {summary['rows']} rows of thermo by blocking; what was "
-        "observed is averaged over all looks. Samples: how many independent values there are, the "
-        "smallest number of all averages of a system. Drifts: the halves of the production differ "
-        "by more than "
-        f"three standard errors, so it was not in equilibrium yet.{said}"
+    """What the numbers and marks of the table mean: of the marks, those that there are."""
+    looks = "; what was observed, over all looks" if summary.get("observed") else ""
+    return " ".join(
+        filter(
+            None,
+            (
+                f"Mean ± standard error, by blocking of {summary['rows']} rows of thermo{looks}.",
+                "Samples: independent values that the rows are worth, the fewest of the averages "
+                "of a system.",
+                _of_asked(summary),
+                _of_marks(summary),
+            ),
+        )
     )
+
+
+def _of_asked(summary: Mapping[str, Any]) -> str:
+    asked = [one for system in summary["systems"] for one in system.get("asked", {}).values()]
+    if not asked:
+        return ""
+    ramp = " (→: a ramp over the production)" if any("last" in one for one in asked) else ""
+    return f"Asked: what the method was to keep{ramp}; in nve, what the run began with."
+
+
+def _of_marks(summary: Mapping[str, Any]) -> str:
+    """Marks that are in the table, what they mean, and how many systems have them."""
+    shown, systems = summary.get("shown", ()), summary["systems"]
+    marks = [{_mark(system[name]) for name in shown} for system in systems]
+    counts = {mark: sum(mark in found for found in marks) for mark in _MEANING}
+    return " ".join(
+        f"{mark.capitalize()} ({count} of {len(systems)} systems): {_MEANING[mark]}"
+        for mark, count in counts.items()
+        if count
+    )
+
+
+_FEWEST = 5
+"""Samples below which an error is itself no more than a guess."""
+
+_MEANING = {
+    "drifts": "the halves of the production differ by more than three standard errors, so it was "
+    "not in equilibrium yet.",
+    "few": f"fewer than {_FEWEST} samples: the run was too short for this average and its error.",
+}
+
+
+def _mark(found: Mapping[str, Any]) -> str:
+    """What to know about an average before it is used; nothing if all is well."""
+    if found.get("drifts"):
+        return "drifts"
+    samples = found.get("samples")
+    return "few" if samples is not None and samples < _FEWEST else ""
 
 
 def _about(number: int, system: Mapping[str, Any], asked: Mapping[str, str]) -> Iterator[str]:
     """What a system is: its number, name, formula, size, and what was asked for."""
     yield _cell(number)
-    yield _cell(system.get("name", "–"))
-    yield _cell(system.get("formula", "–"))
+    for part in ("name", "formula"):
+        words = str(system.get(part, "–"))
+        yield _cell(words, ' class="words long"' if len(words) > _LONG else _WORDS)
     yield _cell(system["atoms"])
     for name in asked:
         wanted = system.get("asked", {}).get(name)
-        yield _cell("–" if wanted is None else f"{wanted['value']:.6g}")
+        yield _cell("–" if wanted is None else _value_asked(wanted))
+
+
+def _value_asked(wanted: Mapping[str, Any]) -> str:
+    ramp = f" → {wanted['last']:.6g}" if "last" in wanted else ""
+    return f"{wanted['value']:.6g}{ramp}"
 
 
 def _found(found: dict[str, Any]) -> str:
     samples = found.get("samples")
-    title = "" if samples is None else f' title="{samples:.0f} independent samples"'
+    title = "" if samples is None else f' title="{_counted(samples)} independent samples"'
     value = "" if found["mean"] is None else f' data-value="{found["mean"]!r}"'
-    mark = ' <b class="drifts">drifts</b>' if found.get("drifts") else ""
-    return f"<td{title}{value}>{html.escape(with_error(found))}{mark}</td>"
+    mark = _mark(found)
+    shown = f' <b class="mark">{mark}</b>' if mark else ""
+    return f"<td{title}{value}>{html.escape(with_error(found))}{shown}</td>"
 
 
 def _fewest(system: Mapping[str, Any], summary: Mapping[str, Any]) -> str:
     found = [system[name].get("samples") for name in summary.get("shown", ())]
     known = [samples for samples in found if samples is not None]
-    return _cell(f"{min(known):.0f}" if known else "–")
+    return _cell(_counted(min(known)) if known else "–")
 
 
-def _is_moving(system: Mapping[str, Any]) -> bool:
-    return any(isinstance(found, dict) and found.get("drifts") for found in system.values())
+def _counted(samples: float) -> str:
+    """A number of samples; of very few, a digit more: none at all would not be an average."""
+    return f"{samples:.1f}" if samples < _FEWEST else f"{samples:.0f}"
 
 
-def _cell(content: Any) -> str:
-    return f"<td>{html.escape(str(content))}</td>"
+def _cell(content: Any, kind: str = "") -> str:
+    return f"<td{kind}>{html.escape(str(content))}</td>"
 
 
 def _titled(name: str, unit: str) -> str:

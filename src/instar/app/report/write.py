@@ -19,10 +19,10 @@ from instar.app.report.figures import (
     curve_figure,
     lines_figure,
     save_png,
-    structure_figure,
 )
 from instar.app.report.page import Section, page_of
 from instar.app.report.radial import radial_of
+from instar.app.report.structures import structure_figure
 from instar.app.report.tables import averages_table, write_averages
 from instar.app.results.summary import summarised
 from instar.app.results.trajectory import Trajectory
@@ -65,7 +65,7 @@ def write_report(directory: RunDirectory, loaded: Loaded, sections: Sequence[Sec
         *_explosions(summary),
         *sections,
         Section("Averages", averages_table(summary), {}),
-        *_drawn(trajectory, loaded, findings),
+        *_drawn(trajectory, loaded, findings, summary),
         Section("The run", _about_run(directory), {}),
     ]
     for section in drawn:
@@ -90,54 +90,95 @@ def _check_fits(directory: RunDirectory, trajectory: Trajectory, loaded: Loaded)
 
 def _explosions(summary: Mapping[str, Any]) -> list[Section]:
     """Systems that were frozen, first of all."""
-    exploded = summary.get("exploded", ())
     lines = [
-        f"<p><strong>System {one['system']} exploded at step {one['step']}</strong> and was "
-        "frozen; its averages are those before.</p>"
-        for one in exploded
+        f"<p><strong>{html.escape(_named(summary, one['system']))} exploded at step {one['step']}"
+        "</strong> and was frozen; its averages are those before, if there are any.</p>"
+        for one in summary.get("exploded", ())
     ]
     return [Section("Explosions", "\n".join(lines), {})] if lines else []
 
 
+def _named(summary: Mapping[str, Any], system: int) -> str:
+    names = {n: one.get("name", "–") for n, one in enumerate(summary["systems"])}
+    return f"System {system} ({names.get(system, '–')})"
+
+
 def _drawn(
-    trajectory: Trajectory, loaded: Loaded, findings: Mapping[str, Finding]
+    trajectory: Trajectory,
+    loaded: Loaded,
+    findings: Mapping[str, Finding],
+    summary: Mapping[str, Any],
 ) -> list[Section]:
     """Sections with pictures, as far as there is something to see."""
     looked = any(isinstance(one, RadialObservation) for one in loaded.observations)
+    exploded = [one["system"] for one in summary.get("exploded", ())]
     parts = [
-        Section("In time", "", _in_time(trajectory, loaded)),
-        Section("Observed", "", _observed(findings)),
-        Section("Radial distribution", "", {}) if looked else _radial(trajectory, loaded),
+        _in_time(trajectory, loaded, summary),
+        Section("Observed", "", _observed(findings, trajectory.names)),
+        Section("Radial distribution", "", {}) if looked else _radial(trajectory, loaded, exploded),
         Section("Structures", "", _structures(trajectory, loaded)),
     ]
     return [part for part in parts if part.figures or part.html]
 
 
-def _in_time(trajectory: Trajectory, loaded: Loaded) -> dict[str, Figure]:
+def _in_time(trajectory: Trajectory, loaded: Loaded, summary: Mapping[str, Any]) -> Section:
+    """Columns of thermo that change, against time."""
     thermo = trajectory.thermo
     if not len(thermo["step"]):
-        return {}
+        return Section("In time", "", {})
     timed = "time" in thermo
     x, x_label = (thermo["time"] / 1000, "time (ps)") if timed else (thermo["step"], "steps")
     before = loaded.production.first
     shaded = loaded.time(before) / 1000 if timed else before
-    found = {}
+    found, constant, dashed = {}, [], False
     for name, column in kind_of(loaded).THERMO.items():
         unit = trajectory.units[name]
-        values, label = thermo[name], f"{name} ({unit})"
+        values, label = thermo[name], f"{name} ({unit})" if unit else name
         if column.shown == "change":
             values, label = values - values[:1], f"{name}, change ({unit})"
         known = np.flatnonzero(np.isfinite(values).any(axis=0)).tolist()
-        if column.shown != "no" and known:
-            lines = {system: (x, values[:, system]) for system in known}
-            found[name] = lines_figure(Lines(lines, x_label, label, shaded=shaded))
-    return found
+        if column.shown == "no" or not known:
+            continue
+        if column.shown == "value" and _is_constant(values[:, known]):
+            constant.append(name)
+            continue
+        lines = {system: (x, values[:, system]) for system in known}
+        asked = _asked_lines(name, summary, (shaded, x[-1])) if method.has_set_points else {}
+        dashed = dashed or bool(asked)
+        shown = Lines(lines, x_label, label, "", shaded, trajectory.names, asked)
+        found[name] = lines_figure(shown)
+    notes = ["Grey: equilibration."] if before else []
+    notes += ["Dashed: what was asked for."] if dashed else []
+    notes += [f"Constant, and not drawn: {', '.join(constant)}."] if constant else []
+    return Section("In time", _quiet(" ".join(notes)), found)
 
 
-def _observed(findings: Mapping[str, Finding]) -> dict[str, Figure]:
+def _is_constant(values: np.ndarray) -> bool:
+    """Whether no system changes, but for rounding."""
+    low, high = np.nanmin(values, axis=0), np.nanmax(values, axis=0)
+    return bool(np.all(high - low <= 1e-6 * np.maximum(np.abs(low), np.abs(high))))
+
+
+def _asked_lines(
+    name: str, summary: Mapping[str, Any], ends: tuple[float, float]
+) -> dict[int, tuple[np.ndarray, np.ndarray]]:
+    """What systems were to have from the begin of the production to the end, by system."""
+    wanted = {n: one.get("asked", {}).get(name) for n, one in enumerate(summary["systems"])}
+    return {
+        system: (np.array(ends), np.array([one["value"], one.get("last", one["value"])]))
+        for system, one in wanted.items()
+        if one is not None
+    }
+
+
+def _quiet(note: str) -> str:
+    return f'<p class="quiet">{html.escape(note)}</p>' if note else ""
+
+
+def _observed(findings: Mapping[str, Finding], names: Sequence[str]) -> dict[str, Figure]:
     """A picture of each curve."""
     return {
-        _file_name(title, name): curve_figure(curve, title)
+        _file_name(title, name): curve_figure(curve, title, names)
         for title, finding in findings.items()
         for name, curve in finding.curves.items()
         if np.isfinite(curve.y).any()
@@ -160,25 +201,23 @@ def _write_curves(folder: Path, findings: Mapping[str, Finding]) -> None:
                     writer.writerows((system, x, y) for x, y in zip(*points, strict=True))
 
 
-def _radial(trajectory: Trajectory, loaded: Loaded) -> Section:
-    curves, note = radial_of(trajectory, loaded)
+def _radial(trajectory: Trajectory, loaded: Loaded, exploded: Sequence[int]) -> Section:
+    curves, note = radial_of(trajectory, loaded, exploded)
     figures = {
-        f"radial-{name}": curve_figure(curve, name)
+        f"radial-{name}": curve_figure(curve, name, trajectory.names)
         for name, curve in curves.items()
         if np.isfinite(curve.y).any()
     }
-    text = f'<p class="quiet">{html.escape(note)}</p>' if note else ""
-    return Section("Radial distribution", text, figures)
+    return Section("Radial distribution", _quiet(note), figures)
 
 
 def _structures(trajectory: Trajectory, loaded: Loaded) -> dict[str, Figure]:
     found = {}
     for system in range(min(trajectory.systems, _MOST_PICTURES)):
-        name = trajectory.names[system]
-        pictures = [(f"{name}, start", loaded.structures[system])]
+        pictures = [("start", loaded.structures[system])]
         if trajectory.count(system):
-            pictures.append((f"{name}, end", trajectory.atoms(system)))
-        found[f"structure-{system}"] = structure_figure(pictures)
+            pictures.append(("end", trajectory.atoms(system)))
+        found[f"structure-{system}"] = structure_figure(trajectory.names[system], pictures)
     return found
 
 
@@ -186,7 +225,8 @@ def _headline(loaded: Loaded, about: dict[str, Any]) -> str:
     atoms = int(loaded.counts.sum())
     versions = about.get("versions", {})
     return (
-        f"{len(loaded.structures)} systems, {atoms} atoms; {_stages(loaded)}; "
+        f"{_counted(len(loaded.structures), 'system', 'systems')}, "
+        f"{_counted(atoms, 'atom', 'atoms')}; {_stages(loaded)}; "
         f"{loaded.config.precision}, seed {loaded.config.seed}; "
         f"instar {versions.get('instar', '')}, jax {versions.get('jax', '')}"
     )
@@ -219,7 +259,7 @@ def _timing(sessions: list[dict[str, Any]], plan: dict[str, Any] | None) -> str:
     if plan is not None:
         lines.append(
             f"<p>The plan: {show(plan['predicted_peak'])}, "
-            f"{_counted(len(plan['batches']), 'batch', 'batches')}; "
+            f"{_counted(len(plan['batches']), 'batch', 'batches')}, limited by "
             f"{html.escape(plan['limited_by'])}. The budget was {show(plan['budget']['bytes'])} "
             f"({html.escape(plan['budget']['source'])}).</p>"
         )

@@ -83,7 +83,8 @@ class Columns(Mapping[str, np.ndarray]):
         rows = list(zip(*(column[:_SHOWN] for column in long.values()), strict=True))
         count = len(next(iter(long.values()), ()))
         heads = [self._title(name) for name in long]
-        return html_table(f"{count} rows; the first {len(rows)}", heads, rows)
+        more = f"; the first {len(rows)}" if count > len(rows) else ""
+        return html_table(f"{count} rows{more}", heads, rows)
 
     def _titled(self) -> dict[str, np.ndarray]:
         return {self._title(name): column for name, column in self.items()}

@@ -32,6 +32,8 @@ __all__ = ["Run"]
 _SHOWN = 3
 """Systems that are listed when a run is printed."""
 
+_WHO = ("name", "formula")
+
 
 class Run:
     """What a run has found so far, read from its folder; `instar.run` and `instar.open` return one.
@@ -54,7 +56,7 @@ class Run:
         return "\n  ".join([self._headline(), *rows])
 
     def _repr_html_(self) -> str:
-        heads = ("system", "formula", *self.summary.get("shown", ()))
+        heads = ("system", "name", "formula", *self.summary.get("shown", ()))
         return html_table(self._headline(), heads, self._rows())
 
     def _headline(self) -> str:
@@ -62,17 +64,18 @@ class Run:
             return f"Run('{self.path}'): nothing is recorded yet"
         found = self.trajectory
         recorded = f"{len(found)} frames, {len(found.thermo['step'])} rows of thermo"
-        return f"Run('{self.path}'): {found.systems} systems, {recorded}"
+        systems = "1 system" if found.systems == 1 else f"{found.systems} systems"
+        return f"Run('{self.path}'): {systems}, {recorded}"
 
     def _rows(self) -> list[tuple[str, ...]]:
         """The averages of the first systems, as text."""
         summary = self.summary
         systems, shown = summary.get("systems", []), summary.get("shown", ())
         rows = [
-            (str(n), system.get("formula", ""), *(_told(system[name]) for name in shown))
+            (str(n), *(system.get(part, "") for part in _WHO), *(_told(system[s]) for s in shown))
             for n, system in enumerate(systems[:_SHOWN])
         ]
-        more = [("…", f"{len(systems)} systems", *("" for _ in shown))]
+        more = [("…", f"{len(systems)} systems", "", *("" for _ in shown))]
         return rows + more if len(systems) > _SHOWN else rows
 
     @property

@@ -98,14 +98,16 @@ _ASKED = {"temperature": "K", "pressure": "bar"}
 
 
 def _asked(loaded: Loaded, system: int) -> dict[str, dict[str, Any]]:
-    """What a system was to have at the beginning of the production, as far as it is known."""
+    """What a system was to have in the production, as far as it is known; ``last``: of a ramp."""
     units, wanted = loaded.units, loaded.production.wanted(loaded.systems[system])
-    values = {name: getattr(wanted, name) for name in _ASKED}
-    return {
-        name: {"value": value / units.size(_ASKED[name]), "unit": units.label(_ASKED[name])}
-        for name, value in values.items()
-        if value is not None
-    }
+    found: dict[str, dict[str, Any]] = {}
+    for name, unit in _ASKED.items():
+        first, last = getattr(wanted, name), getattr(wanted, f"last_{name}")
+        if first is not None:
+            found[name] = {"value": first / units.size(unit), "unit": units.label(unit)}
+        if last is not None:
+            found[name]["last"] = last / units.size(unit)
+    return found
 
 
 def _average(rows: np.ndarray, unit: str) -> dict[str, Any]:

@@ -68,17 +68,25 @@ class Trajectory:
     def __repr__(self) -> str:
         lines = [f"system {n}: {self._about(n)}" for n in range(min(self.systems, _SHOWN))]
         more = [f"… {self.systems} systems"] if self.systems > _SHOWN else []
-        head = f"Trajectory('{self.path}'): {len(self)} frames of {self.systems} systems"
-        return "\n  ".join([head, *lines, *more])
+        return "\n  ".join([self._headline, *lines, *more])
 
     def _repr_html_(self) -> str:
         shown = range(min(self.systems, _SHOWN))
-        caption = f"Trajectory of {len(self)} frames, {self.systems} systems"
-        return html_table(caption, ("system", "what"), [(n, self._about(n)) for n in shown])
+        rows = [(n, self.names[n], self._formula(n), self.count(n)) for n in shown]
+        more = [("…", "", "", "")] if self.systems > _SHOWN else []
+        heads = ("system", "name", "formula", "frames")
+        return html_table(self._headline, heads, [*rows, *more])
+
+    @property
+    def _headline(self) -> str:
+        systems = "1 system" if self.systems == 1 else f"{self.systems} systems"
+        return f"Trajectory('{self.path}'): {len(self)} frames of {systems}"
 
     def _about(self, system: int) -> str:
-        formula = Atoms(self.numbers(system)).get_chemical_formula()
-        return f"{formula}, {self.count(system)} frames"
+        return f"{self._formula(system)}, {self.count(system)} frames"
+
+    def _formula(self, system: int) -> str:
+        return Atoms(self.numbers(system)).get_chemical_formula()
 
     def __len__(self) -> int:
         """The number of frames."""

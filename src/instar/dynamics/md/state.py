@@ -88,7 +88,7 @@ class State(DynamicState):
         return "\n  ".join(["State of molecular dynamics", *lines])
 
     def _repr_html_(self) -> str:
-        return html_table("State of molecular dynamics", ("", ""), self._shown())
+        return html_table("State of molecular dynamics", (), self._shown())
 
     def _shown(self) -> list[tuple[str, Any]]:
         """What a reader wants to know first."""
