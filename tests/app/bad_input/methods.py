@@ -1,0 +1,65 @@
+"""Methods and observers that are incomplete, or mean nothing together."""
+# ruff: noqa: E501 (a row is a line where it can be)
+
+from app.bad_input.table import Row, gas, method, observe, usual, without
+
+NVT = {"ensemble": "nvt", "thermostat": "langevin"}
+HOT = "systems.0.temperature"
+
+
+ROWS = {
+    "an ensemble that there is not": Row(method(ensemble="nph"), "?"),
+    "no ensemble": Row(method(), "?"),
+    "no time step": Row(without("method.time_step"), "?"),
+    "a method that there is not": Row(usual("method.type", "monte_carlo"), "?"),
+    "a method without a type": Row(without("method.type"), "?"),
+    "a method that is a word": Row(usual("method", "md"), "?"),
+    "a method in a list": Row(usual("method", [{"type": "md"}]), "?"),
+    "a key that there is not in a method": Row(usual("method.timestep", 2), "?"),
+    "no thermostat": Row(method(ensemble="nvt"), "?"),
+    "a thermostat that there is not": Row(method(ensemble="nvt", thermostat="nose-hoover"), "?"),
+    "a thermostat that is a barostat": Row(method(ensemble="nvt", thermostat="mtk"), "?"),
+    "a thermostat at constant energy": Row(method(ensemble="nve", thermostat="langevin"), "?"),
+    "a barostat at constant volume": Row(method(**NVT, barostat="mtk"), "?"),
+    "no barostat": Row(method(ensemble="npt", thermostat="langevin"), "?"),
+    "a friction below zero": Row(method(**NVT, friction=-1), "?"),
+    "a friction in femtoseconds": Row(method(**NVT, friction="100 fs"), "?"),
+    "a friction without an end": Row(method(**NVT, friction=float("inf")), "?"),
+    "a knob of another thermostat": Row(method(**NVT, time_constant="1 ps"), "?"),
+    "a time constant of zero": Row(method(ensemble="nvt", thermostat="nose_hoover", time_constant=0), "?"),
+    "a coupling that there is not": Row(usual("method.coupling", "sideways", kind="mtk"), "?"),
+    "a compressibility below zero": Row(usual("method.compressibility", -1, kind="cell_rescaling"), "?"),
+    "a compressibility that is a pressure": Row(usual("method.compressibility", "1 bar", kind="cell_rescaling"), "?"),
+    "no pressure": Row(usual("systems.0.pressure", None, kind="mtk"), "?"),
+    "a pressure at constant volume": Row(usual("systems.0.pressure", 1), "?"),
+    "a pressure in a box that does not repeat": Row(gas(kind="mtk"), "?"),
+    "no temperature": Row(usual(HOT, None), "?"),
+    "a temperature of zero": Row(usual(HOT, 0), "?"),
+    "a ramp without an end": Row(usual(HOT, {"from": 3}), "?"),
+    "a ramp without a meaning": Row(usual(HOT, {"from": 3, "to": 5}, kind="nve"), "?"),
+    "a ramp to below zero": Row(usual(HOT, {"from": 3, "to": -5}), "?"),
+    "a ramp to zero": Row(usual(HOT, {"from": 3, "to": 0}), "?"),
+    "a ramp to everything": Row(usual(HOT, {"from": 3, "to": 1e308}), "?"),
+    # Observers
+    "an observer that there is not": Row(observe(type="rdf"), "?"),
+    "an observer without a type": Row(observe(every=10), "?"),
+    "observers without a list": Row(usual("observe", {"type": "radial_distribution"}), "?"),
+    "observers that are words": Row(usual("observe", ["radial_distribution"]), "?"),
+    "a key that there is not in an observer": Row(observe(type="radial_distribution", bin=3), "?"),
+    "two observers of one name": Row(usual("observe", [{"type": "density_profile"}] * 2), "?"),
+    "an observer that is named as a path": Row(observe(type="density_profile", name="../../x"), "?"),
+    "an observer of atoms that there are not": Row(observe(type="mean_square_displacement", label="Kr", window=5), "?"),
+    "a pair of one": Row(observe(type="radial_distribution", pair=["Ar"]), "?"),
+    "a pair of atoms that there are not": Row(observe(type="radial_distribution", pair=["Ar", "Kr"]), "?"),
+    "no bins": Row(observe(type="radial_distribution", bins=0), "?"),
+    "a reach of zero": Row(observe(type="radial_distribution", reach=0), "?"),
+    "a reach of everything": Row(observe(type="radial_distribution", reach=1e6), "?"),
+    "a reach in femtoseconds": Row(observe(type="radial_distribution", reach="10 fs"), "?"),
+    "an axis that there is not": Row(observe(type="density_profile", axis="d"), "?"),
+    "no window": Row(observe(type="mean_square_displacement", window=0), "?"),
+    "a window longer than the run": Row(observe(type="mean_square_displacement", every=100, window=1000), "?"),
+    "a window without an end": Row(observe(type="mean_square_displacement", window=10**15), "?"),
+    "looks in steps of zero": Row(observe(type="density_profile", every=0), "?"),
+    "looks that never come": Row(observe(type="density_profile", every=10**6), "?"),
+    "a profile in a box that does not repeat": Row(gas("observe", [{"type": "density_profile"}]), "?"),
+}  # fmt: skip
