@@ -30,7 +30,7 @@ class ExclusionsEntry(PlacedEntry):
     pair: Factors = option("factors of pair potentials", default=(0.0, 0.0, 1.0))
     coulomb: Factors = option("factors of the Coulomb interaction", default=(0.0, 0.0, 1.0))
     bonds: tuple[tuple[int, int], ...] = option(
-        "bonds beside those of bond terms and constraints", default=(), least=0
+        "bonds beside those of bond terms and constraints", default=(), least=0, most=2**31 - 1
     )
 
     def made(self, structures: Structures, shortest: float) -> None:

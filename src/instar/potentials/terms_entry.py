@@ -19,6 +19,10 @@ from instar.potentials.structures import Structures
 __all__ = ["PlacedEntry", "terms_entry"]
 
 
+_MOST = 2**31 - 1
+"""Numbers of atoms and of structures are not larger."""
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class PlacedEntry(Entry):
     """Something between atoms that are counted within a structure, from 0; abstract.
@@ -29,10 +33,13 @@ class PlacedEntry(Entry):
     """
 
     structures: tuple[int, ...] | None = option(
-        "numbers of the structures that it is for; all if left out", default=None, least=0
+        "numbers of the structures that it is for; all if left out",
+        default=None,
+        least=0,
+        most=_MOST,
     )
     molecule: int | None = option(
-        "atoms of one molecule, if it holds for every molecule", default=None, least=1
+        "atoms of one molecule, if it holds for every molecule", default=None, least=1, most=_MOST
     )
 
     def check_numbers(self, count: int) -> None:
@@ -174,7 +181,7 @@ def _atoms(count: int) -> Callable[[Any], tuple[int, ...]]:
             raise ValueError(f"{count} atoms are needed, such as {list(range(count))}")
         for atom in value:
             whole = hasattr(atom, "__index__") and not isinstance(atom, bool)
-            if not whole or operator.index(atom) < 0:
+            if not whole or not 0 <= operator.index(atom) <= _MOST:
                 raise ValueError(f"atoms are whole numbers, counted from 0; {atom!r} is none")
         if len(set(value)) < count:
             raise ValueError(f"an atom is named twice: {list(value)}")

@@ -14,8 +14,8 @@ from ase import Atoms
 class Row(NamedTuple):
     """What makes the input in a folder, what is said first, and the command.
 
-    ``HERE`` is the folder, and ``…`` any text. A command that is not understood ends with 2, and
-    what it says last counts: the first line is how it is used.
+    ``HERE`` is the folder, and ``…`` any text within a line. A command that is not understood ends
+    with 2, and what it says last counts: the first line is how it is used.
     """
 
     make: object
@@ -30,14 +30,17 @@ class Row(NamedTuple):
         lines = error.splitlines() or [""]
         wanted = ".*".join(re.escape(part) for part in self.said.split("…"))
         wanted = wanted.replace("HERE", re.escape(str(here)))
-        before, line = ("instar: ", lines[0]) if self.code == 1 else (r"instar[ \w]*: ", lines[-1])
-        return re.fullmatch(before + wanted, line) is not None
+        if self.code == 2:
+            return re.fullmatch(rf"instar[ \w]*: error: {wanted}", lines[-1]) is not None
+        first = "\n".join(lines[: self.said.count("\n") + 1])
+        return re.fullmatch(f"instar: {wanted}", first) is not None
 
 
 A = "HERE/a.yaml:…: "
 """The line of a configuration that the mistake is on."""
 
 STRUCTURE = A + "systems[0].structure: "
+TOPOLOGY = A + "topology: "
 RUN = ("run", "HERE/a.yaml", "--out", "HERE/out")
 PLAN = ("plan", "HERE/a.yaml")
 
@@ -83,7 +86,7 @@ def without(place):
 
 
 def gas(place="seed", value=0, kind="langevin"):
-    """The usual configuration of two atoms in a box that does not repeat, with one entry replaced."""
+    """The usual configuration of two atoms in a box that does not repeat, with one change."""
 
     def make(here):
         conditions = {"temperature": 60, **({"pressure": 1} if kind == "mtk" else {})}
@@ -102,7 +105,7 @@ def lattice(**keys):
 
 
 def put(here, name, content):
-    if isinstance(content, Atoms | list):
+    if isinstance(content, Atoms):
         ase.io.write(here / name, content)
     else:
         (here / name).write_bytes(content if isinstance(content, bytes) else content.encode())
@@ -135,17 +138,6 @@ def method(**entry):
 
 def observe(**entry):
     return usual("observe", [entry])
-
-
-def files(**contents):
-    """The usual configuration, and files beside it; `_` in a name stands for its point."""
-
-    def make(here):
-        usual()(here)
-        for name, content in contents.items():
-            put(here, name.replace("_", "."), content)
-
-    return make
 
 
 def nothing(here):

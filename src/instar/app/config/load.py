@@ -28,7 +28,7 @@ from instar.app.config.schema import Config, SystemConfig, config_model
 from instar.app.config.systems import Beginning, Wanted, beginning
 from instar.app.config.text import Place, Text, read_yaml, wrong_text
 from instar.app.config.units import UnitSystem, is_reduced
-from instar.app.config.words import told, value_at
+from instar.app.config.words import known_place, told, value_at
 from instar.geometry import Cell
 from instar.memory import BudgetError, find_budget
 from instar.neighbors.neighbor_list import extents
@@ -184,6 +184,7 @@ def _read(data: dict[str, Any], folder: Path, brought: _Brought) -> Loaded:
         raise _ProblemsError(_once(problems))
     skin = getattr(config.method, "skin", 0.0)
     potentials = {} if recipe.is_recorded else _made(recipe, start, skin)
+    _check_cells(config, start)
     _check_observations(observations, start, recipe, config.run.steps)
     return Loaded(
         config,
@@ -329,6 +330,22 @@ def _check_conditions(config: Config, systems: Sequence[Wanted], problems: list[
         problems += [(("systems", wanted.entry), text) for text in lacking]
 
 
+def _check_cells(config: Config, start: Beginning) -> None:
+    """Systems whose volume is to change have one, and nothing that it can't change around."""
+    if not config.method.needs_volume:
+        return
+    problems: list[Problem] = []
+    for wanted, atoms in zip(start.systems, start.structures, strict=True):
+        if not atoms.pbc.all():
+            text = f"{config.method.label} needs a cell that repeats along all three axes"
+            problems.append((("systems", wanted.entry), text))
+        if atoms.constraints:
+            text = f"{config.method.label} can't change a cell around fixed atoms; free them"
+            problems.append((("systems", wanted.entry), text))
+    if problems:
+        raise _ProblemsError(_once(problems))
+
+
 def _made(recipe: Recipe, start: Beginning, skin: float) -> dict[range, Potential]:
     """Every structure has what the potential needs; the potential, if no two are the same."""
     try:
@@ -410,6 +427,8 @@ def _line(name: str, text: Text, place: Place, message: str) -> str:
 
 def _problem(problem: Any, data: dict[str, Any]) -> Problem:
     place = _place(problem["loc"])
+    if problem["type"] != "missing":
+        place = known_place(data, place)
     return place, told(problem, value_at(data, place), lambda: _keys(problem["loc"]))
 
 

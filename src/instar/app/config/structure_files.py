@@ -90,12 +90,29 @@ def _read(path: Path, frame: int | str) -> Any:
             f"{path} is of the format {kind!r}, which is not read, as it may hold more than data; "
             f"write the structure as extxyz, cif or pdb (read are {', '.join(FORMATS)})"
         )
+    if kind in ("extxyz", "xyz"):
+        _check_counts(path)
     return ase.io.read(name, index=frame, format=kind, do_not_split_by_at_sign=True)
+
+
+def _check_counts(path: Path) -> None:
+    """Refuse a frame that says it has more atoms than there are lines: all would be looked for."""
+    lines = b"".join(_blocks(path)).split(b"\n")
+    first = 0
+    while first < len(lines) and lines[first].strip().isdigit():
+        count, left = int(lines[first][:30]), len(lines) - first - 2
+        if count > left:
+            raise StructureFileError(f"{path} says it has {count} atoms, and has {left} lines")
+        first += count + 2
 
 
 def first_line(error: BaseException) -> str:
     """What an error of a reader says, briefly."""
-    text = str(error).strip() or type(error).__name__
+    text = str(error).strip()
+    if isinstance(error, KeyError):
+        text = f"{text} is unknown"
+    if not text:
+        text = f"it does not hold what its format needs ({type(error).__name__})"
     return text.splitlines()[0][:300]
 
 

@@ -56,11 +56,7 @@ def write_report(directory: RunDirectory, loaded: Loaded, sections: Sequence[Sec
             f"{directory.path / 'summary.json'} is that of another trajectory.\n"
             "Remove it, and it is made again."
         )
-    folder = directory.path / "report"
-    folder.mkdir(exist_ok=True)
-    write_averages(folder / "summary.csv", summary, trajectory.units)
     findings = read_findings(directory.observed, trajectory.systems)
-    _write_curves(folder, findings)
     drawn = [
         *_explosions(summary),
         *sections,
@@ -68,6 +64,10 @@ def write_report(directory: RunDirectory, loaded: Loaded, sections: Sequence[Sec
         *_drawn(trajectory, loaded, findings),
         Section("The run", _about_run(directory), {}),
     ]
+    folder = directory.path / "report"
+    folder.mkdir(exist_ok=True)
+    write_averages(folder / "summary.csv", summary, trajectory.units)
+    _write_curves(folder, findings)
     for section in drawn:
         for name, figure in section.figures.items():
             save_png(figure, folder / f"{name}.png")

@@ -29,6 +29,11 @@ class Method(Strict):
         return False
 
     @property
+    def needs_volume(self) -> bool:
+        """Whether it changes the cells of systems, which they then need."""
+        return False
+
+    @property
     def defaults(self) -> dict[str, Any]:
         """Defaults that depend on what was chosen, as they could have been given."""
         return {}
