@@ -86,8 +86,8 @@ ROWS = {
     "one word": Row(text("simulate\n"), "HERE/a.yaml: a configuration is a mapping; start from: instar new NAME"),
     "a page of HTML": Row(text("<!DOCTYPE html>\n<html><body>404: Not Found</body></html>\n"), A + "this is no YAML: mapping values are not allowed here."),
     # Keys and entries
-    "a key that there is not": Row(usual("sytems", []), A + "sytems: unknown key; did you mean 'systems'?"),
-    "a key that there is not in a system": Row(usual("systems.0.temprature", 3), A + "systems[0].temprature: unknown key; did you mean 'temperature'?"),
+    "a key that there is not": Row(usual("system", []), A + "system: unknown key; did you mean 'systems'?"),
+    "a key that there is not in a system": Row(usual("systems.0.temp", 3), A + "systems[0].temp: unknown key; did you mean 'temperature'?"),
     "a key that there is not in a structure": Row(usual("systems.0.structure.densty", 3), A + "systems[0].structure.densty: unknown key; did you mean 'density'?"),
     "a key that there is not in a sweep": Row(usual("systems.1.sweep", {"volume": [1, 2]}), A + "systems[1].sweep.volume: unknown key; known are …"),
     "a key that there is not in a ramp": Row(usual("systems.0.temperature", {"from": 1, "to": 3, "too": 2}), A + "systems[0].temperature.too: unknown key; did you mean 'to'?"),

@@ -42,14 +42,13 @@ KINDS: Kinds = {
 
 def check_options(options: Mapping[str, Any], kinds: Kinds) -> None:
     """Refuse options of the wrong kind."""
-    for name, (classes, words) in (KINDS | kinds).items():
+    for name, (classes, words) in {**KINDS, **kinds}.items():
         value = options.get(name)
         if value is not None and not isinstance(value, classes):
             raise TopologyError(f"The option {name} is {words}, not {value!r}.")
-    if not 0 < options.get("accuracy", 1e-6) < 1:
-        raise TopologyError(
-            f"The option accuracy is {KINDS['accuracy'][1]}, not {options['accuracy']!r}."
-        )
+    accuracy = options.get("accuracy")
+    if accuracy is not None and not 0 < accuracy < 1:
+        raise TopologyError(f"The option accuracy is {KINDS['accuracy'][1]}, not {accuracy!r}.")
 
 
 @dataclass(frozen=True)
