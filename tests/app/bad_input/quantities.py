@@ -112,6 +112,7 @@ ROWS = {
     "room for more neighbors than memory": Row(usual("memory", {"neighbors": 2**31}), "System 0 (32 atoms) needs 960 GiB, and a run may take …", PLAN),
     # Reduced units
     "kelvin in reduced units": Row(reduced(HOT, "1 K"), A + "systems[0].temperature: '1 K' is no reduced number; with units: lj numbers have no unit."),
+    "a temperature of everything in reduced units": Row(reduced(HOT, 1e9), A + "systems[0].temperature: 1000000000.0 is out of range: must be at most 9e+04"),
     "femtoseconds in reduced units": Row(reduced("method.time_step", "2 fs"), A + "method.time_step: '2 fs' is no reduced number; with units: lj numbers have no unit."),
     "charges in reduced units": Row(reduced("potential", [LJ, SALT]), A + "potential[1].charges.Ar: charges have no reduced unit; leave out units: lj."),
     "no skin in reduced units": Row(reduced("method", {"type": "md", "ensemble": "nve", "time_step": 0.005}), A + "method.skin: has no default in reduced units; give it as a bare number"),

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from instar.app.config.units import Dimension, parse_unit, quantity
+from instar.app.config.units import Dimension, UnitSystem, is_reduced, parse_unit, quantity
 
 __all__ = [
     "ConfigurationError",
@@ -50,10 +50,15 @@ def _in(unit: str, most: float, least: float = 0.0) -> Any:
     def read(value: Any) -> float:
         number = quantity(value, dimension, unit)
         if abs(number) > most * size:
-            raise ValueError(f"{value!r} is out of range: must be at most {most:.0e} {unit}")
+            raise ValueError(f"{value!r} is out of range: must be at most {limit(most)}")
         if 0 < number < least * size:
-            raise ValueError(f"{value!r} is out of range: must be at least {least:.0e} {unit}")
+            raise ValueError(f"{value!r} is out of range: must be at least {limit(least)}")
         return number
+
+    def limit(count: float) -> str:
+        if not is_reduced():
+            return f"{count:.0e} {unit}"
+        return f"{count * size / UnitSystem(reduced=True).size(unit):.0e}"
 
     return BeforeValidator(read)
 
