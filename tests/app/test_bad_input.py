@@ -20,6 +20,7 @@ from app.bad_input import (
     structures,
     topologies,
 )
+from app.bad_input.table import SALT, potential
 
 from instar.app.cli.main import main
 
@@ -92,6 +93,15 @@ def test_the_command_itself_says_it(tmp_path, name):
     assert done.returncode == row.code
     assert row.is_said(tmp_path, done.stderr), done.stderr[:2000]
     assert "Traceback" not in done.stderr
+
+
+def test_what_is_only_doubtful_is_a_note_in_words(tmp_path):
+    potential(**SALT, accuracy=1e-3)(tmp_path)
+    words = [sys.executable, "-m", "instar", "validate", str(tmp_path / "a.yaml")]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    first = "instar: note: System 0 has a net charge of +32 e; a uniform background neutralises it."
+    assert done.stderr.splitlines()[0] == first
+    assert ".py" not in done.stderr
 
 
 def test_a_reader_that_has_seen_enough_ends_it_quietly():

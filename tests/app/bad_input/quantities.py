@@ -1,7 +1,7 @@
 """Numbers that can't be, and units that do not fit."""
 # ruff: noqa: E501 (a row is a line where it can be)
 
-from app.bad_input.table import LJ, PLAN, SALT, A, Row, observe, potential, usual
+from app.bad_input.table import LJ, NEUTRAL, PLAN, SALT, A, Row, observe, potential, usual
 
 HOT = "systems.0.temperature"
 INF = float("inf")
@@ -71,7 +71,7 @@ ROWS = {
     "a size of zero": Row(usual("potential.0.parameters.Ar.sigma", 0), A + "potential[0].parameters.Ar.sigma: 0 is out of range: must be above 0"),
     "a size of everything": Row(usual("potential.0.parameters.Ar.sigma", 1e200), A + "potential[0].parameters.Ar.sigma: 1e+200 is too large to compute with."),
     "waves without end": Row(
-        potential(**SALT, alpha=0.3, real_cutoff=6.0, k_max=500),
+        potential(**NEUTRAL, alpha=0.3, real_cutoff=6.0, k_max=500),
         A + "potential: An Ewald sum of 5.02e+08 waves (500, 500 and 500 along …",
     ),
     "an accuracy beyond everything": Row(potential(**SALT, accuracy=1e300), A + "potential[0].accuracy: …"),

@@ -150,3 +150,4 @@ LJ = {
     "parameters": {"Ar": {"epsilon": 0.0104, "sigma": 3.4}},
 }
 SALT = {"type": "coulomb", "charges": {"Ar": 1.0}}
+NEUTRAL = {"type": "coulomb", "charges": {"Ar": 0.0}}

@@ -23,8 +23,14 @@ EXPLODED, STOPPED = 3, 130
 def command() -> int:
     """The program itself: a process of its own, which may set up JAX as it likes."""
     options = _parser().parse_args()
+    warnings.showwarning = _note
     set_up(getattr(options, "threads", None), getattr(options, "devices", None))
     return _done(options)
+
+
+def _note(message: Warning | str, *_: Any, **__: Any) -> None:
+    """A warning in words, without the line of the program that it comes from."""
+    print(f"instar: note: {message}", file=sys.stderr)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
