@@ -12,7 +12,7 @@ from instar.potentials.entry import Entry, configured
 from instar.potentials.exclusions import Exclusions, pairs_apart
 from instar.potentials.potential import PotentialError
 from instar.potentials.structures import Structures
-from instar.potentials.terms_entry import PlacedEntry
+from instar.potentials.terms_entry import PlacedEntry, countable
 
 __all__ = ["ExclusionsEntry", "exclusions_of"]
 
@@ -30,7 +30,7 @@ class ExclusionsEntry(PlacedEntry):
     pair: Factors = option("factors of pair potentials", default=(0.0, 0.0, 1.0))
     coulomb: Factors = option("factors of the Coulomb interaction", default=(0.0, 0.0, 1.0))
     bonds: tuple[tuple[int, int], ...] = option(
-        "bonds beside those of bond terms and constraints", default=(), least=0
+        "bonds beside those of bond terms and constraints", default=(), least=0, check=countable
     )
 
     def made(self, structures: Structures, shortest: float) -> None:

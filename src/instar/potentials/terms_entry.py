@@ -16,7 +16,22 @@ from instar.potentials.entry import Entry
 from instar.potentials.potential import Potential, PotentialError
 from instar.potentials.structures import Structures
 
-__all__ = ["PlacedEntry", "terms_entry"]
+__all__ = ["PlacedEntry", "countable", "terms_entry"]
+
+
+_MOST = 2**31 - 1
+"""Numbers of atoms and of structures are not larger."""
+
+
+def countable[T](value: T) -> T:
+    """Refuse numbers that no atom and no structure can have, within lists of any depth."""
+    if (largest := _largest(value)) > _MOST:
+        raise ValueError(f"there is nothing with the number {largest}")
+    return value
+
+
+def _largest(value: Any) -> int:
+    return max(map(_largest, value), default=0) if isinstance(value, tuple) else value or 0
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -29,10 +44,16 @@ class PlacedEntry(Entry):
     """
 
     structures: tuple[int, ...] | None = option(
-        "numbers of the structures that it is for; all if left out", default=None, least=0
+        "numbers of the structures that it is for; all if left out",
+        default=None,
+        least=0,
+        check=countable,
     )
     molecule: int | None = option(
-        "atoms of one molecule, if it holds for every molecule", default=None, least=1
+        "atoms of one molecule, if it holds for every molecule",
+        default=None,
+        least=1,
+        check=countable,
     )
 
     def check_numbers(self, count: int) -> None:
@@ -174,7 +195,7 @@ def _atoms(count: int) -> Callable[[Any], tuple[int, ...]]:
             raise ValueError(f"{count} atoms are needed, such as {list(range(count))}")
         for atom in value:
             whole = hasattr(atom, "__index__") and not isinstance(atom, bool)
-            if not whole or operator.index(atom) < 0:
+            if not whole or not 0 <= operator.index(atom) <= _MOST:
                 raise ValueError(f"atoms are whole numbers, counted from 0; {atom!r} is none")
         if len(set(value)) < count:
             raise ValueError(f"an atom is named twice: {list(value)}")

@@ -73,6 +73,8 @@ def write_checkpoint(
 
 def read_checkpoint(path: Path) -> Checkpoint:
     """Read a checkpoint that is whole; else an error that says what is wrong with it."""
+    if path.is_fifo():  # nobody may ever write to it
+        raise CheckpointError(f"{path} can't be read: it is a pipe, not a file.")
     try:
         content = path.read_bytes()
     except OSError as error:

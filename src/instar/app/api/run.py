@@ -91,7 +91,7 @@ def run(
     shown = progress_of(progress)
     loaded = load(config, changes, trust=Trust.of(trusted))
     place = out or loaded.config.output.directory
-    if place is None:
+    if not place:
         raise RunDirectoryError("Say where the run is to live: --out DIR, or output.directory.")
     RunDirectory(Path(place)).check_free()
     check_room(loaded, Path(place))

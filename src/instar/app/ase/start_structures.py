@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from ase import Atoms
 
-from instar.app.ase.structures import distinct, labels_of
+from instar.app.ase.structures import distinct, labels_of, unfit
 from instar.app.config.systems import Beginning, Wanted
 from instar.storage import StorageError, read_arrays
 
@@ -91,6 +91,10 @@ def _check_systems(content: dict[str, np.ndarray], structures: int) -> None:
         column, kind = content.get(name), np.dtype(_SYSTEMS.get(name, float)).kind
         if column is None or column.shape != rows.shape or column.dtype.kind != kind:
             raise StorageError(f"{name} is missing, or does not fit {len(rows)} systems")
+        if kind == "f" and np.isinf(column).any():
+            raise StorageError(f"{name} has entries that are not finite")
+        if name.endswith("temperature") and np.any(column < 0):
+            raise StorageError(f"{name} has entries below 0")
 
 
 def _check(content: dict[str, np.ndarray]) -> None:
@@ -106,6 +110,8 @@ def _check(content: dict[str, np.ndarray]) -> None:
             raise StorageError(f"{name} is missing, or does not fit {systems} structures")
         if array.dtype.kind == "f" and not np.isfinite(array).all():
             raise StorageError(f"{name} has entries that are not finite")
+        if name == "masses" and np.any(array <= 0):
+            raise StorageError("masses has entries that are not above 0")
     if np.any(content["numbers"] < 0) or np.any(content["numbers"] > 118):
         raise StorageError("numbers has entries that are not atomic numbers")
 
@@ -124,6 +130,12 @@ _COLUMNS = {
 """For each array the shape of one row, and the kinds of its numbers."""
 
 
+def _wrong_cell(atoms: Atoms) -> str | None:
+    if not np.linalg.norm(atoms.cell.array, axis=1)[atoms.pbc].all():
+        return "its cell repeats along a vector of length 0"
+    return unfit(atoms)
+
+
 def _unpacked_structures(content: dict[str, np.ndarray]) -> Any:
     first = 0
     for number, count in enumerate(content["counts"]):
@@ -136,6 +148,8 @@ def _unpacked_structures(content: dict[str, np.ndarray]) -> Any:
             masses=content["masses"][rows],
             charges=content["charges"][rows],
         )
+        if (why := _wrong_cell(atoms)) is not None:
+            raise StorageError(f"structure {number}: {why}")
         atoms.set_array("labels", content["labels"][rows])
         atoms.set_momenta(content["momenta"][rows])
         if content["fixed"][rows].any():

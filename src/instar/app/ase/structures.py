@@ -32,6 +32,7 @@ __all__ = [
     "structures_of",
     "tables",
     "unfit",
+    "wrong_column",
 ]
 
 
@@ -148,6 +149,28 @@ def unfit(atoms: Atoms) -> str | None:
         bad = int(np.argmax(np.abs(positions).max(axis=1)))
         return f"atom {bad} is further than {_LARGEST:g} Å away: {positions[bad].tolist()}"
     return _flat(atoms) if atoms.pbc.any() else None
+
+
+_HEAVIEST = 1e9
+"""amu"""
+
+
+def wrong_column(atoms: Atoms) -> str | None:
+    """Which atom can't move, or has a charge that is no number; None if there is none."""
+    masses, momenta = atoms.get_masses(), atoms.get_momenta()
+    charges = atoms.get_initial_charges()
+    heavy = f"must be above 0 and below {_HEAVIEST:g} amu"
+    finite = "must be finite"
+    columns = (
+        ("mass", masses, (masses > 0) & (masses < _HEAVIEST), heavy),
+        ("charge", charges, np.isfinite(charges), finite),
+        ("momentum", momenta, np.isfinite(momenta).all(axis=1), finite),
+    )
+    for name, values, right, needed in columns:
+        if not right.all():
+            bad = int(np.argmin(right))
+            return f"atom {bad} has the {name} {values[bad].tolist()}; it {needed}"
+    return None
 
 
 @contextlib.contextmanager

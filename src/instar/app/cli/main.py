@@ -23,8 +23,14 @@ EXPLODED, STOPPED = 3, 130
 def command() -> int:
     """The program itself: a process of its own, which may set up JAX as it likes."""
     options = _parser().parse_args()
+    warnings.showwarning = _note
     set_up(getattr(options, "threads", None), getattr(options, "devices", None))
     return _done(options)
+
+
+def _note(message: Warning | str, *_: Any, **__: Any) -> None:
+    """A warning in words, without the line of the program that it comes from."""
+    print(f"instar: note: {message}", file=sys.stderr)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -60,7 +66,7 @@ def _done(options: Any) -> int:
 
 def _told(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror:
-        return f"{error.filename or 'a file'}: {error.strerror}."
+        return f"{error.filename2 or error.filename or 'a file'}: {error.strerror}."
     return str(error)
 
 
@@ -152,16 +158,28 @@ def _running(added: argparse.ArgumentParser) -> None:
     )
     added.add_argument(
         "--devices",
-        type=_count,
+        type=_devices,
         metavar="N",
         help="number of devices that the cores are divided into",
     )
 
 
 def _count(text: str) -> int:
+    if len(text) > 15:
+        raise argparse.ArgumentTypeError(f"{text[:15]!r}… has too many digits")
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above zero")
     return int(text)
+
+
+_MOST_DEVICES = 1024
+"""Each takes threads and memory, whatever it computes."""
+
+
+def _devices(text: str) -> int:
+    if (count := _count(text)) > _MOST_DEVICES:
+        raise argparse.ArgumentTypeError(f"{count} devices are too many; at most {_MOST_DEVICES}")
+    return count
 
 
 def _run(options: Any) -> int:
@@ -279,6 +297,8 @@ def _new(options: Any) -> int:
     from instar.app.config.template import template
     from instar.app.run.directory import RunDirectoryError
 
+    if Path(options.name).name in ("", ".", ".."):
+        raise RunDirectoryError(f"{options.name!r} is not the name of a file; write such as argon.")
     path = Path(options.name).with_suffix(".yaml")
     if path.exists():
         raise RunDirectoryError(f"{path} exists already; choose another name.")

@@ -11,19 +11,25 @@ from instar.app.config.text import Text, parsed_yaml, read_yaml
 
 __all__ = ["changed", "lengthening"]
 
+_DEEPEST = 60
+"""Levels, as in a file."""
+
 
 def changed(text: Text, changes: Sequence[str]) -> Text:
     """The text with all changes made, in their order."""
     data = text.data
     for change in changes:
         key, equals, value = change.partition("=")
-        if not equals or not key:
+        parts = key.split(".")
+        if not equals or not all(parts):
             raise ConfigurationError(f"--set {change}: write key=value, such as run.steps=1000")
         try:
             new = parsed_yaml(value, f"--set {change}").data if value.strip() else None
         except ConfigurationError as error:
             raise ConfigurationError(f"--set {change}: the value is not YAML.") from error
-        data = _with(data, key.split("."), new, change)
+        if len(parts) > _DEEPEST:
+            raise ConfigurationError(f"--set {change[:40]}…: deeper than {_DEEPEST} levels")
+        data = _with(data, parts, new, change)
     return Text(data, text.lines)
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import glob
 import re
+import sqlite3
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -72,8 +74,11 @@ _PARTS = re.compile(r"(\d+)")
 
 def _paths(file: str, folder: Path) -> list[Path]:
     path = folder / file
-    if path.is_file():
-        return [path]
+    try:
+        if path.is_file():
+            return [path]
+    except OSError as error:  # a name that is too long
+        raise UnmadeStructureError(f"{path} can't be read: {error.strerror}") from error
     if not glob.has_magic(file):
         raise UnmadeStructureError(f"there is no file {path}")
     found = glob.glob(file, root_dir=folder, recursive=True)
@@ -91,6 +96,8 @@ def _read(path: Path, frames: int | str) -> list[Frame]:
         raise UnmadeStructureError(str(error)) from error
     if not numbered:
         raise UnmadeStructureError(f"{path} has no frames {frames}")
+    for _, atoms in numbered:
+        _check_occupied(path, atoms)
     if any(len(atoms) == 0 for _, atoms in numbered):
         raise UnmadeStructureError(f"{path} has no atoms")
     several = len(numbered) > 1
@@ -98,6 +105,18 @@ def _read(path: Path, frames: int | str) -> list[Frame]:
         Frame(atoms, _own_name(atoms) or (f"{path.stem}-{number}" if several else path.stem))
         for number, atoms in numbered
     ]
+
+
+def _check_occupied(path: Path, atoms: Atoms) -> None:
+    """Refuse sites that are occupied in part, or by several elements: ASE puts one atom there."""
+    sites = atoms.info.get("occupancy")
+    for site in sites.values() if isinstance(sites, dict) else ():
+        if isinstance(site, dict) and list(site.values()) != [1.0]:
+            shares = ", ".join(f"{share:g} {element}" for element, share in site.items())
+            raise UnmadeStructureError(
+                f"{path} has a site that is occupied by {shares}; write a structure in which each "
+                "atom is there or not"
+            )
 
 
 def _own_name(atoms: Atoms) -> str:
@@ -112,6 +131,8 @@ def _numbered(path: Path, frames: int | str) -> list[tuple[int, Atoms]]:
     if not is_database and frames == -1:  # as a file with one frame is read, of which most are
         return [(-1, read_structure(path, -1))]
     found = _rows(path) if is_database else read_structure(path, ":")
+    if not found:
+        raise UnmadeStructureError(f"{path} has no structures")
     numbers = range(len(found))
     if isinstance(frames, str):
         return [(number, found[number]) for number in numbers[_slice(frames)]]
@@ -130,8 +151,20 @@ def _rows(path: Path) -> list[Atoms]:
 
     check_size(path)
     try:
+        _check_database(path)
         database: Any = ase.db.connect(str(path.absolute()), type="db", use_lock_file=False)
         with database:
             return [row.toatoms() for row in database.select()]
+    except UnmadeStructureError:
+        raise
     except Exception as error:  # what is no database raises anything
         raise StructureFileError(f"{path} can't be read: {first_line(error)}") from error
+
+
+def _check_database(path: Path) -> None:
+    """Refuse a database of something else: ASE would make tables of its own in it."""
+    opened = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+    with contextlib.closing(opened) as database:
+        tables = database.execute("SELECT name FROM sqlite_master WHERE name = 'systems'")
+        if tables.fetchone() is None:
+            raise UnmadeStructureError(f"{path} is not a database of structures as ASE writes them")

@@ -31,7 +31,7 @@ from instar.app.config.start_from import place_of, started, with_systems
 from instar.app.config.systems import Beginning, Wanted, beginning
 from instar.app.config.text import Place, Text, read_yaml, wrong_text
 from instar.app.config.units import UnitSystem, is_reduced
-from instar.app.config.words import told, value_at
+from instar.app.config.words import known_place, told, value_at
 from instar.geometry import Cell
 from instar.memory import BudgetError, find_budget
 from instar.neighbors.neighbor_list import extents
@@ -215,6 +215,7 @@ def _read(data: dict[str, Any], folder: Path, brought: _Brought) -> Loaded:
         raise _ProblemsError(_once(problems))
     skin = getattr(stages[-1].method, "skin", 0.0)
     potentials = {} if recipe.is_recorded else _made(recipe, start, skin)
+    _check_cells(stages, start)
     _check_observations(observations, start, recipe, stages[-1].steps)
     return Loaded(
         config,
@@ -359,6 +360,23 @@ def _check_budget(data: dict[str, Any], problems: list[Problem]) -> None:
             problems.append((("memory", "budget"), str(error)))
 
 
+def _check_cells(stages: Sequence[Stage], start: Beginning) -> None:
+    """Systems whose volume is to change have one, and nothing that it can't change around."""
+    label = next((stage.method.label for stage in stages if stage.method.has_pressure), None)
+    if label is None:
+        return
+    problems: list[Problem] = []
+    for wanted, atoms in zip(start.systems, start.structures, strict=True):
+        if not atoms.pbc.all():
+            text = f"{label} needs a cell that repeats along all three axes"
+            problems.append((("systems", wanted.entry), text))
+        if atoms.constraints:
+            text = f"{label} can't change a cell around fixed atoms; free them"
+            problems.append((("systems", wanted.entry), text))
+    if problems:
+        raise _ProblemsError(_once(problems))
+
+
 def _made(recipe: Recipe, start: Beginning, skin: float) -> dict[range, Potential]:
     """Every structure has what the potential needs; the potential, if no two are the same."""
     try:
@@ -440,6 +458,8 @@ def _line(name: str, text: Text, place: Place, message: str) -> str:
 
 def _problem(problem: Any, data: dict[str, Any]) -> Problem:
     place = _place(problem["loc"])
+    if problem["type"] != "missing":
+        place = known_place(data, place)
     return place, told(problem, value_at(data, place), lambda: _keys(problem["loc"]))
 
 

@@ -31,7 +31,9 @@ def record_of(potential: Potential) -> dict[str, str]:
 
 def is_record(entry: Any) -> bool:
     """Whether an entry of a configuration is what `record_of` returned."""
-    return isinstance(entry, Mapping) and set(entry) == {"object", "digest"}
+    if not isinstance(entry, Mapping) or set(entry) != {"object", "digest"}:
+        return False
+    return all(isinstance(value, str) for value in entry.values())
 
 
 def _parts(value: Any) -> Iterator[bytes]:

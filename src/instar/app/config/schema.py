@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import re
 from typing import Annotated, Any, Literal
 
@@ -49,7 +50,8 @@ _Times = Annotated[int, BeforeValidator(whole), Field(ge=1, le=10_000)]
 
 
 def _three(value: Any) -> Any:
-    return [value] * 3 if isinstance(value, int) and not isinstance(value, bool) else value
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return [value] * 3 if number else value
 
 
 Repeat = Annotated[tuple[_Times, _Times, _Times], BeforeValidator(_three)]
@@ -61,7 +63,7 @@ _SECONDS = {"s": 1.0, "min": 60.0, "h": 3600.0}
 def _seconds(value: Any) -> Any:
     if isinstance(value, str) and (match := _CLOCK.fullmatch(value)):
         return float(match[1]) * _SECONDS[match[2]]
-    if isinstance(value, int | float) and not isinstance(value, bool):
+    if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
         return value
     raise ValueError(f"{value!r} is no time on the clock; write such as '5 min', '30 s', '2 h'.")
 
@@ -100,7 +102,7 @@ class FileStructure(Strict):
 class RandomStructure(Strict):
     """Atoms at random places of a cube, none closer to another than a distance."""
 
-    random: dict[str, AtLeastOne]
+    random: Annotated[dict[str, AtLeastOne], Field(min_length=1)]
     density: Density | None = None
     distance: Annotated[Length, Field(ge=0)] = 2.5
 
@@ -193,7 +195,7 @@ class SystemConfig(Strict):
         known = type(self.structure).model_fields
         for key in sorted(swept & {"density", "repeat"}):
             if key not in known or key in self.structure.model_fields_set:
-                raise ValueError(f"a sweep can't set {key} of this structure: it has one already")
+                raise ValueError(f"a sweep can't set {key} of this structure: it has its own")
         if getattr(self.structure, "a", None) is not None and (
             "density" in swept or getattr(self.structure, "density", None) is not None
         ):
@@ -261,13 +263,19 @@ class OutputConfig(Strict):
     velocities: bool = False
 
 
+def _amount(value: Any) -> Any:
+    if value is None or (isinstance(value, str | int) and not isinstance(value, bool)):
+        return value
+    raise ValueError(f"{value!r} is no amount of memory; write such as '8 GiB', '60 %', 1000000000")
+
+
 class MemoryConfig(Strict):
     """How much memory a run may take, and the room for neighbors of an atom that it starts with.
 
     Left out, the room is estimated. It grows where it is too small.
     """
 
-    budget: str | int | None = None
+    budget: Annotated[str | int | None, BeforeValidator(_amount)] = None
     neighbors: AtLeastOne | None = None
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
+import re
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -90,12 +91,54 @@ def _read(path: Path, frame: int | str) -> Any:
             f"{path} is of the format {kind!r}, which is not read, as it may hold more than data; "
             f"write the structure as extxyz, cif or pdb (read are {', '.join(FORMATS)})"
         )
+    _check_counts(path, kind)
     return ase.io.read(name, index=frame, format=kind, do_not_split_by_at_sign=True)
+
+
+def _check_counts(path: Path, kind: str) -> None:
+    """Refuse a file that says it has more atoms than lines: readers would look for all of them."""
+    if kind not in _COUNTS and kind not in ("extxyz", "xyz"):
+        return
+    content = b"".join(_blocks(path))
+    lines = content.count(b"\n") + (not content.endswith(b"\n"))
+    for count in _frame_counts(content) if kind not in _COUNTS else _counts(content, kind):
+        if count > lines:
+            raise StructureFileError(f"{path} says it has {count} atoms, and has {lines} lines")
+
+
+def _counts(content: bytes, kind: str) -> Iterator[int]:
+    for match in _COUNTS[kind].finditer(content):
+        yield from (int(word[:30]) for word in match[1].split())
+
+
+def _frame_counts(content: bytes) -> Iterator[int]:
+    """The first line of each frame of an XYZ file, up to where there is none."""
+    lines, first = content.split(b"\n"), 0
+    while first < len(lines) and lines[first].strip().isdigit():
+        yield (count := int(lines[first][:30]))
+        first += count + 2
+
+
+_COUNTS = {
+    "cfg": re.compile(rb"^Number of particles\s*=\s*(\d+)", re.MULTILINE),
+    "cube": re.compile(rb"\A[^\n]*\n[^\n]*\n\s*-?(\d+)"),
+    "gromacs": re.compile(rb"\A[^\n]*\n\s*(\d+)"),
+    "lammps-data": re.compile(rb"^\s*(\d+)\s+atoms\b", re.MULTILINE),
+    "lammps-dump-text": re.compile(rb"^ITEM: NUMBER OF ATOMS\s*\n\s*(\d+)", re.MULTILINE),
+    "vasp": re.compile(rb"\A(?:[^\n]*\n){5}(?:[^\n]*[A-Za-z][^\n]*\n)?([ \t\d]+)\n"),
+    "vasp-xdatcar": re.compile(rb"\A(?:[^\n]*\n){5}(?:[^\n]*[A-Za-z][^\n]*\n)?([ \t\d]+)\n"),
+    "xsf": re.compile(rb"^\s*(?:PRIM|CONV)COORD[^\n]*\n\s*(\d+)", re.MULTILINE),
+}
+"""Where a file says how many atoms it has, by its format; the rest count what is there."""
 
 
 def first_line(error: BaseException) -> str:
     """What an error of a reader says, briefly."""
-    text = str(error).strip() or type(error).__name__
+    text = str(error).strip()
+    if isinstance(error, KeyError):
+        text = f"{text} is unknown"
+    if not text:
+        text = f"it does not hold what its format needs ({type(error).__name__})"
     return text.splitlines()[0][:300]
 
 

@@ -42,6 +42,8 @@ class Text(NamedTuple):
 def read_yaml(path: Path) -> Text:
     """A YAML file: no tags, no key twice, nothing without an end, and of a bounded size."""
     try:
+        if path.is_fifo():  # nobody may ever write to it
+            raise ConfigurationError(f"{path} can't be read: it is a pipe, not a file.")
         with open(path, "rb") as file:
             content = file.read(_MOST_BYTES + 1)
     except OSError as error:
@@ -72,7 +74,7 @@ def parsed_yaml(content: str, name: str) -> Text:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = "" if mark is None else f":{mark.line + 1}"
-        raise ConfigurationError(f"{name}{line}: this is no YAML: {error.problem}.") from None
+        raise ConfigurationError(f"{name}{line}: this is no YAML: {_why(error)}.") from None
     except ReaderError as error:
         line = content.count("\n", 0, error.position) + 1
         raise ConfigurationError(
@@ -80,6 +82,16 @@ def parsed_yaml(content: str, name: str) -> Text:
         ) from None
     except yaml.YAMLError as error:
         raise ConfigurationError(f"{name}: this is no YAML: {error}.") from None
+
+
+def _why(error: yaml.MarkedYAMLError) -> str:
+    """What is wrong, and where what it belongs to began."""
+    if (error.problem or "").startswith("but "):
+        return f"{error.context}, {error.problem}"
+    begin, end = error.context_mark, error.problem_mark
+    if error.context is None or begin is None or end is None or begin.line == end.line:
+        return str(error.problem)
+    return f"{error.problem}, {error.context} that begins in line {begin.line + 1}"
 
 
 def wrong_text(value: str) -> str | None:
@@ -168,6 +180,10 @@ class _Reader:
             if not isinstance(key_node, yaml.ScalarNode):
                 raise ConfigurationError(f"{self.name}:{line}: a key must be a word.")
             key = str(key_node.value)
+            if key_node.tag.endswith(":merge"):
+                raise ConfigurationError(
+                    f"{self.name}:{line}: keys are not merged by '<<'; write them out."
+                )
             if key in found:
                 raise ConfigurationError(
                     f"{self.name}:{line}: the key {key!r} is there twice; the first one is in "

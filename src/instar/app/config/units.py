@@ -90,7 +90,7 @@ _NAMES: dict[Dimension, str] = {
 }
 
 _NUMBER = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(.*)", re.DOTALL)
-_FACTOR = re.compile(r"([*/]?)\s*(1(?![\d.])|[A-Za-zÅ]+)(?:(?:\^|\*\*)(-?\d+))?\s*")
+_FACTOR = re.compile(r"([*/]?)\s*(1(?![\d.])|[A-Za-zÅ]+)(?:(?:\^|\*\*)(-?\d{1,3})(?!\d))?\s*")
 
 
 class UnitError(ValueError):
@@ -208,8 +208,7 @@ def parse_unit(text: str) -> tuple[float, Dimension]:
     while place < len(text):
         match = _FACTOR.match(text, place)
         if match is None or (match[2] != "1" and match[2] not in UNITS):
-            known = ", ".join(UNITS)
-            raise UnitError(f"{text!r} is no unit; known are {known}, and products such as eV/Å^2.")
+            raise UnitError(_no_unit(text))
         sign = -1 if match[1] == "/" else 1
         if match[2] != "1":
             size, dimension = UNITS[match[2]]
@@ -221,6 +220,13 @@ def parse_unit(text: str) -> tuple[float, Dimension]:
     return factor, (a, b, c, d, e, f)
 
 
+def _no_unit(text: str) -> str:
+    if re.match(r",\d", text):
+        return f"{text[:40]!r} is no unit; write numbers with a point, such as 298.15."
+    known = ", ".join(UNITS)
+    return f"{text[:40]!r} is no unit; known are {known}, and products such as eV/Å^2."
+
+
 def _name(dimension: Dimension) -> str:
     return _NAMES.get(dimension, f"powers {dimension} of energy, length, time, charge, K, rad")
 
@@ -228,4 +234,10 @@ def _name(dimension: Dimension) -> str:
 def _finite(number: float, value: Any) -> float:
     if not math.isfinite(number):
         raise UnitError(f"{value!r} is not a finite number.")
+    if abs(number) > _LARGEST:
+        raise UnitError(f"{value!r} is too large to compute with.")
     return number
+
+
+_LARGEST = 1e30
+"""In the units used inside; far beyond all that has a meaning."""

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-__all__ = ["nearest", "told", "value_at"]
+__all__ = ["known_place", "nearest", "told", "value_at"]
 
 _BOUNDS = {
     "greater_than": ("gt", "above"),
@@ -65,7 +65,8 @@ def _about_value(problem: Mapping[str, Any], given: Any, context: Mapping[str, A
         name, words = _LENGTHS[kind]
         return f"has {context['actual_length']} entries; {words} {context[name]} are needed"
     if (needed := _needed(kind)) is not None:
-        return f"{given!r} is of the wrong kind: {needed} is needed"
+        wrong = "is empty" if given is None else f"{given!r} is of the wrong kind"
+        return f"{wrong}: {needed} is needed"
     message = problem["msg"].removeprefix("Value error, ")
     return re.sub(r"^Input should (have|be) ", lambda m: f"must {m[1]} ", message)
 
@@ -83,6 +84,18 @@ def _number(limit: float | int) -> str:
 
 def _quoted(text: str) -> list[str]:
     return re.findall(r"'([^']*)'", text)
+
+
+def known_place(data: Any, place: Sequence[Any]) -> tuple[Any, ...]:
+    """A place as far as there is something: a number may stand for a list of three."""
+    known: list[Any] = []
+    for part in place:
+        try:
+            data = data[part]
+        except (KeyError, IndexError, TypeError):
+            break
+        known.append(part)
+    return tuple(known)
 
 
 def value_at(data: Any, place: Sequence[Any]) -> Any:

@@ -56,11 +56,7 @@ def write_report(directory: RunDirectory, loaded: Loaded, sections: Sequence[Sec
             f"{directory.path / 'summary.json'} belongs to another trajectory.\n"
             "Remove it; it is written again."
         )
-    folder = directory.path / "report"
-    folder.mkdir(exist_ok=True)
-    write_averages(folder / "summary.csv", summary, trajectory.units)
     findings = read_findings(directory.observed, trajectory.systems)
-    _write_curves(folder, findings)
     drawn = [
         *_explosions(summary),
         *sections,
@@ -68,6 +64,10 @@ def write_report(directory: RunDirectory, loaded: Loaded, sections: Sequence[Sec
         *_drawn(trajectory, loaded, findings, summary),
         Section("The run", _about_run(directory), {}),
     ]
+    folder = directory.path / "report"
+    folder.mkdir(exist_ok=True)
+    write_averages(folder / "summary.csv", summary, trajectory.units)
+    _write_curves(folder, findings)
     for section in drawn:
         for name, figure in section.figures.items():
             save_png(figure, folder / f"{name}.png")
@@ -130,6 +130,7 @@ def _in_time(trajectory: Trajectory, loaded: Loaded, summary: Mapping[str, Any])
     x, x_label = (thermo["time"] / 1000, "time (ps)") if timed else (thermo["step"], "steps")
     before = loaded.production.first
     shaded = loaded.time(before) / 1000 if timed else before
+    kept = loaded.method.has_set_points
     found, constant, dashed = {}, [], False
     for name, column in kind_of(loaded).THERMO.items():
         unit = trajectory.units[name]
@@ -143,11 +144,12 @@ def _in_time(trajectory: Trajectory, loaded: Loaded, summary: Mapping[str, Any])
             constant.append(name)
             continue
         lines = {system: (x, values[:, system]) for system in known}
-        asked = _asked_lines(name, summary, (shaded, x[-1])) if method.has_set_points else {}
+        asked = _asked_lines(name, summary, (shaded, x[-1])) if kept else {}
         dashed = dashed or bool(asked)
         shown = Lines(lines, x_label, label, "", shaded, trajectory.names, asked)
         found[name] = lines_figure(shown)
-    notes = ["Grey: equilibration."] if before else []
+    earlier = ", ".join(stage.name for stage in loaded.stages[:-1])
+    notes = [f"Grey: {earlier}."] if earlier else []
     notes += ["Dashed: what was asked for."] if dashed else []
     notes += [f"Constant, and not drawn: {', '.join(constant)}."] if constant else []
     return Section("In time", _quiet(" ".join(notes)), found)

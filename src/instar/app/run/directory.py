@@ -129,6 +129,12 @@ class RunDirectory:
                 f"{self.path} exists and is not an instar run.\nChoose another folder: --out DIR"
             )
 
+        above = next(folder for folder in self.path.absolute().parents if folder.exists())
+        if not above.is_dir():
+            raise RunDirectoryError(
+                f"The folder {self.path} can't be written: {above} is not a folder."
+            )
+
     def _is_free(self) -> bool:
         if not self.path.exists():
             return True
@@ -156,16 +162,24 @@ class RunDirectory:
         """What the systems began with, to the bit."""
         try:
             return unpacked(self._structures)
-        except (OSError, ValueError, StorageError, MemoryError) as error:
+        except OSError as error:
+            text = f"{self._structures} can't be read: {error.strerror}."
+            raise RunDirectoryError(text) from error
+        except (ValueError, StorageError, MemoryError) as error:
             raise RunDirectoryError(f"{self._structures} can't be read: {error}.") from error
 
     def plan(self) -> Plan:
         """The batches that the run was cut into."""
         path = self.path / "plan.json"
+        content = self.read_json(path.name)
+        if content is None:
+            raise RunDirectoryError(f"There is no file {path}, which the run goes on with.")
         try:
-            return Plan.from_json(self.read_json(path.name) or {})
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise RunDirectoryError(f"{path} is missing or damaged: {error}.") from error
+            return Plan.from_json(content)
+        except KeyError as error:
+            raise RunDirectoryError(f"{path} is damaged: {error} is missing.") from error
+        except (TypeError, ValueError, AttributeError, IndexError) as error:
+            raise RunDirectoryError(f"{path} is damaged: {error}.") from error
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:

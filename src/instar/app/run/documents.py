@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Any, NotRequired, TypedDict
 
-from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, with_config
+from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationError, with_config
 
 __all__ = ["wrong_document", "wrong_meta"]
 
 _Count = Annotated[int, Field(ge=0, lt=2**63)]
+_Digits = Annotated[str, Field(pattern=r"^[0-9]{1,18}$")]
 _STRICT = ConfigDict(strict=True, allow_inf_nan=True)
 
 
@@ -60,17 +61,42 @@ class _Budget(TypedDict):
     source: str
 
 
+_Row = Annotated[int, Field(ge=0, lt=2**31)]
+_Batch = with_config(_STRICT)(
+    TypedDict(
+        "_Batch",
+        {
+            "from": NotRequired[_Row],
+            "to": NotRequired[_Row],
+            "items": NotRequired[list[_Row]],
+            "shape": _Row,
+        },
+    )
+)
+
+
 @with_config(_STRICT)
 class _Plan(TypedDict):
     predicted_peak: _Count
     limited_by: str
-    batches: list[dict[str, Any]]
+    batches: list[_Batch]
     budget: _Budget
 
 
 @with_config(_STRICT)
 class _Provenance(TypedDict):
     versions: NotRequired[dict[str, str | None]]
+
+
+def _explosion(one: list[Any]) -> list[Any]:
+    """The system, the step, and what is said of it."""
+    right = len(one) == 3 and isinstance(one[2], str)
+    if not right or not all(type(n) is int and n >= 0 for n in one[:2]):
+        raise ValueError("two whole numbers and a text are needed")
+    return one
+
+
+_Explosion = Annotated[list[Any], AfterValidator(_explosion)]
 
 
 @with_config(_STRICT)
@@ -82,8 +108,8 @@ class _Meta(TypedDict):
     segments: _Count
     segments_before: _Count
     step: _Count
-    ends: dict[str, Annotated[list[_Count], Field(min_length=2, max_length=2)]]
-    exploded: list[Annotated[list[Any], Field(min_length=3, max_length=3)]]
+    ends: dict[_Digits, Annotated[list[_Count], Field(min_length=2, max_length=2)]]
+    exploded: list[_Explosion]
 
 
 _DOCUMENTS: dict[str, TypeAdapter[Any]] = {
@@ -118,7 +144,8 @@ def _wrong(adapter: Any, content: Any) -> str | None:
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
-        return f"{place or 'it'}: {first['msg'][:1].lower()}{first['msg'][1:]}"
+        message = first["msg"].removeprefix("Value error, ")
+        return f"{place or 'it'}: {message[:1].lower()}{message[1:]}"
     return None
 
 
@@ -129,7 +156,7 @@ def _wrong_summary(content: Any) -> str | None:
             return f"systems.{number}.atoms is missing"
         for name in content["shown"]:
             if _wrong(_AVERAGE, system.get(name)) is not None:
-                return f"systems.{number}.{name} is missing"
+                return f"systems.{number}.{name} is missing, or no average"
     for name, column in content["observed"].items():
         if len(column) != len(content["systems"]):
             return f"observed.{name} has not one entry for each system"

@@ -196,8 +196,11 @@ class RunLoop:
 
     def _check_plan(self) -> None:
         """The batches of the plan are all systems, each once, in their order."""
-        batches = [list(map(int, batch.items)) for batch in self.plan.batches]
-        if [n for batch in batches for n in batch] != list(range(len(self.loaded.structures))):
+        count = len(self.loaded.structures)
+        right = sum(len(batch.items) for batch in self.plan.batches) == count
+        right &= all(batch.shape < len(self.plan.shapes) for batch in self.plan.batches)
+        items = (int(n) for batch in self.plan.batches for n in batch.items)
+        if not right or list(items) != list(range(count)):
             raise RunDirectoryError(
                 f"{self.directory.path / 'plan.json'} does not belong to the systems of the run."
             )

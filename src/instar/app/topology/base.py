@@ -13,11 +13,42 @@ from ase import Atoms
 
 from instar.app.ase.structures import labels_of
 
-__all__ = ["Entries", "Place", "Topology", "TopologyError", "with_sigma"]
+__all__ = [
+    "Entries",
+    "Kinds",
+    "Place",
+    "Topology",
+    "TopologyError",
+    "check_options",
+    "with_sigma",
+]
 
 
 class TopologyError(ValueError):
     """A topology that can't be read: the file, the place in it, and what to do."""
+
+
+type Kinds = Mapping[str, tuple[tuple[type[Any], ...], str]]
+"""For options the classes that they may be of, and words for them."""
+
+KINDS: Kinds = {
+    "cutoff": ((int, float, str), "a length"),
+    "inner": ((int, float, str), "a length"),
+    "truncation": ((str,), "a word"),
+    "accuracy": ((int, float), "a number between 0 and 1"),
+}
+"""Of options that all kinds of files have."""
+
+
+def check_options(options: Mapping[str, Any], kinds: Kinds) -> None:
+    """Refuse options of the wrong kind."""
+    for name, (classes, words) in {**KINDS, **kinds}.items():
+        value = options.get(name)
+        if value is not None and not isinstance(value, classes):
+            raise TopologyError(f"The option {name} is {words}, not {value!r}.")
+    accuracy = options.get("accuracy")
+    if accuracy is not None and not 0 < accuracy < 1:
+        raise TopologyError(f"The option accuracy is {KINDS['accuracy'][1]}, not {accuracy!r}.")
 
 
 @dataclass(frozen=True)

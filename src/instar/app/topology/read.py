@@ -7,7 +7,7 @@ import difflib
 from pathlib import Path
 from typing import Any
 
-from instar.app.topology.base import Topology, TopologyError
+from instar.app.topology.base import Topology, TopologyError, check_options
 from instar.app.topology.forcefield import ForceFieldOptions, read_force_field
 from instar.app.topology.lammps import DataOptions, read_data
 from instar.app.topology.stored import read_stored
@@ -68,11 +68,12 @@ def read_topology(path: str | Path, **options: Any) -> Topology:
     return read_data(path, _options(DataOptions, options))
 
 
-def _options[T](kind: type[T], options: dict[str, Any]) -> T:
-    known = [field.name for field in dataclasses.fields(kind)]  # pyright: ignore[reportArgumentType]
+def _options[T: (DataOptions, ForceFieldOptions)](kind: type[T], options: dict[str, Any]) -> T:
+    known = [field.name for field in dataclasses.fields(kind)]
     for name in options:
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1)
             hint = f"did you mean {near[0]!r}?" if near else f"options are {', '.join(known)}."
             raise TopologyError(f"There is no option {name!r} for this file; {hint}")
+    check_options(options, kind.KINDS)
     return kind(**options)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from ase import Atoms
+from ase.data import chemical_symbols
 
 from instar.app.ase.structures import labels_of
 from instar.app.topology.base import Topology, TopologyError
@@ -41,12 +42,25 @@ def read_stored(path: Path) -> Topology:
     try:
         content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         version, arrays = content["instar topology"], content["structure"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise TopologyError(f"{path.name} is not a topology that a run has stored.") from error
     if version != _VERSION:
         raise TopologyError(
             f"{path.name} is of version {version}; this instar reads version {_VERSION}."
         )
-    atoms = Atoms(**{name: arrays[name] for name in _ARRAYS})
-    atoms.set_array("labels", np.array(arrays["labels"], str))
-    return Topology(atoms, content["potential"])
+    try:
+        atoms = Atoms(**{name: arrays[name] for name in _ARRAYS})
+        atoms.set_array("labels", np.array(arrays["labels"], str))
+        _check_elements(atoms.numbers)
+        if not isinstance(content["potential"], list):
+            raise ValueError("potential is not a list")
+        return Topology(atoms, content["potential"])
+    except KeyError as error:
+        raise TopologyError(f"{path.name} is damaged: {error} is missing.") from error
+    except (ValueError, TypeError, AssertionError, OverflowError, MemoryError) as error:
+        raise TopologyError(f"{path.name} is damaged: {str(error).rstrip('.!')}.") from error
+
+
+def _check_elements(numbers: np.ndarray) -> None:
+    if np.any(numbers < 0) or np.any(numbers >= len(chemical_symbols)):
+        raise ValueError("numbers has entries that no element has")

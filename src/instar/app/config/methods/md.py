@@ -56,14 +56,14 @@ class MdMethod(Method):
 
     @model_validator(mode="after")
     def _fits_together(self) -> MdMethod:
-        wrong = sorted(self.model_fields_set - _KEYS - self._used)
-        if wrong:
-            have = "has" if len(wrong) == 1 else "have"
-            raise ValueError(f"{', '.join(wrong)} {have} no meaning for {self._name}")
         for ensemble, role in (("nvt", THERMOSTAT), ("npt", BAROSTAT)):
             if self.ensemble == ensemble and self.chosen is None:
                 key = role.removeprefix("md.")
                 raise ValueError(f"{ensemble} needs a {key}: {', '.join(_declared(role))}")
+        wrong = sorted(self.model_fields_set - _KEYS - self._used)
+        if wrong:
+            have = "has" if len(wrong) == 1 else "have"
+            raise ValueError(f"{', '.join(wrong)} {have} no meaning for {self._name}")
         options = {} if self.chosen is None else self.chosen.options
         for name, option in options.items():
             if option.is_required and getattr(self, name) is None:

@@ -42,8 +42,12 @@ def _whole(folder: Path, write: Callable[[Path], list[Path]]) -> list[Path]:
     beside = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     try:
         names = [path.relative_to(beside) for path in write(beside)]
-        for path in [path for path in beside.rglob("*") if path.is_file()]:
-            place = folder / path.relative_to(beside)
+        files = [path for path in beside.rglob("*") if path.is_file()]
+        places = {path: folder / path.relative_to(beside) for path in files}
+        for place in places.values():
+            if place.is_dir():
+                raise ExportError(f"{place} is a folder, and a file would be written there.")
+        for path, place in places.items():
             place.parent.mkdir(parents=True, exist_ok=True)
             path.replace(place)
     finally:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
-from instar.app.topology.base import TopologyError
+from instar.app.topology.base import Kinds, TopologyError
 
 __all__ = ["ForceFieldOptions"]
 
@@ -32,7 +33,14 @@ class ForceFieldOptions:
     constraints: str | None = None
     rigid_water: bool = True
 
+    KINDS: ClassVar[Kinds] = {
+        "constraints": ((str,), "a word"),
+        "rigid_water": ((bool,), "true or false"),
+    }
+
     def __post_init__(self) -> None:
+        if not self.files:
+            raise TopologyError("The option force_field names no file.")
         if self.constraints not in (None, "hbonds", "allbonds"):
             raise TopologyError(
                 f"constraints must be hbonds, allbonds or None, not {self.constraints!r}."

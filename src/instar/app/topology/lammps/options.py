@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from instar.app.config.units import UNITS
-from instar.app.topology.base import TopologyError
+from instar.app.topology.base import Kinds, TopologyError
 
 __all__ = ["DataOptions", "Scales", "scales", "special_factors"]
 
@@ -38,6 +39,14 @@ class DataOptions:
     inner: float | int | str | None = None
     accuracy: float = 1e-6
     periodic: bool | tuple[bool, bool, bool] = True
+
+    KINDS: ClassVar[Kinds] = {
+        "units": ((str,), "a word"),
+        "special_bonds": ((str,), "a word"),
+        "mixing": ((str,), "a word"),
+        "styles": ((Mapping,), "a mapping"),
+        "periodic": ((bool, list, tuple), "true or false, or three of them"),
+    }
 
 
 @dataclass(frozen=True)
