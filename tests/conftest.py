@@ -3,6 +3,7 @@
 import os
 import shutil
 import tempfile
+from pathlib import Path
 
 os.environ["XLA_FLAGS"] = (
     os.environ.get("XLA_FLAGS", "") + " --xla_force_host_platform_device_count=2"
@@ -41,8 +42,15 @@ _FIRST = ("test_docs.py", "test_examples.py")
 """Modules with the longest tests: at the end, one process would wait for the other."""
 
 
+_LATER = Path(__file__).with_name("only_in_test_long.txt").read_text().splitlines()
+ONLY_IN_TEST_LONG = tuple(line for line in _LATER if line and not line.startswith("#"))
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave other groups to the `make` target that asks for their mark."""
+    for item in items:
+        if item.nodeid.startswith(ONLY_IN_TEST_LONG):
+            item.add_marker(pytest.mark.long)
     asked = config.getoption("-m") or ""
     groups = [group for group in ("long", "peers", "physics", "reference") if group not in asked]
     if config.getoption("--hypothesis-profile") == "long":

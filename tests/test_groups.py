@@ -6,6 +6,7 @@ from pathlib import Path
 
 import groups
 import pytest
+from conftest import ONLY_IN_TEST_LONG
 
 ROOT = Path(__file__).parents[1]
 MAKEFILE = """
@@ -68,3 +69,9 @@ def test_a_folder_without_reference_files_is_refused(tmp_path, folder):
     done = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
     assert done.returncode != 0
     assert f"{folder}={tmp_path} holds no" in done.stderr
+
+
+def test_what_is_left_to_test_long_are_tests():
+    for name in ONLY_IN_TEST_LONG:
+        path, function = name.split("[")[0].split("::")
+        assert f"\ndef {function}(" in (ROOT / path).read_text(), name

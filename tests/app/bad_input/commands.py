@@ -58,7 +58,7 @@ ROWS = {
     "a run in the place of a file": Row(taken, "HERE/out exists and is not an instar run.", RUN),
     "a run below a file": Row(taken, "The folder HERE/out/run can't be written: HERE/out is not a folder.", ("run", "HERE/a.yaml", "--out", "HERE/out/run")),
     "a run where there is one": Row(begun, "There is a run in HERE/out already.", RUN),
-    "a run where nothing can be": Row(usual(), "The run would write about 20.6 KiB to /proc/run, where 0 B are free.", ("run", "HERE/a.yaml", "--out", "/proc/run")),
+    "a run where nothing can be": Row(usual(), "The run would write about 21.6 KiB to /proc/run, where 0 B are free.", ("run", "HERE/a.yaml", "--out", "/proc/run")),
     "a run with a name too long": Row(usual(), "HERE/xxxxxxxxxxxxxxxxxxxx…/config.yaml: File name too long.", ("run", "HERE/a.yaml", "--out", "HERE/" + "x" * 300)),
     "a run in a place of text": Row(usual("output.directory", ""), "Say where the run is to live: --out DIR, or output.directory.", ("run", "HERE/a.yaml")),
     "a resume of a file": Row(taken, "There is no run in HERE/out: it has no config.yaml.", ("resume", "HERE/out")),

@@ -45,7 +45,7 @@ ROWS = {
     "a soft sphere of no use": Row(potential(type="soft_sphere", cutoff=6, parameters={"Ar": {"epsilon": 1, "sigma": 3, "n": 2}}), A + "potential[0].parameters.Ar.n: 2 is out of range: must be above 3"),
     # Charges
     "charges that nobody has": Row(potential(type="coulomb"), STRUCTURE + "there are no charges, and the potential needs them. Set atoms.set_initial_charges([...]), or give charges by label in the potential."),
-    "charges of another element": Row(potential(type="coulomb", charges={"Kr": 1.0}), A + "systems: There is no charge for 'Ar'; there are some for Kr."),
+    "charges of another element": Row(potential(type="coulomb", charges={"Kr": 1.0}), A + "systems: There is no charge for 'Ar', only for Kr."),
     "charges in kelvin": Row(potential(type="coulomb", charges={"Ar": "1 K"}), A + "potential[0].charges.Ar: '1 K' has the wrong unit: a charge, such as e is needed."),
     "charges without an end": Row(potential(type="coulomb", charges={"Ar": float("inf")}), A + "potential[0].charges.Ar: inf is not a finite number."),
     "charges twice": Row(potential(SALT, SALT), A + "potential: Charges are given twice; one table of charges is enough."),

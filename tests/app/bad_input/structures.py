@@ -117,7 +117,7 @@ ROWS = {
     "frames in steps of zero": Row(xyz(b"", b"", frames="0:9:0"), A + "systems[0].structure.frames: '0:9:0' names no frames; write a number (-1 is the last), all, or a slice: '0:100:10'"),
     "frames in words": Row(xyz(b"", b"", frames="the last"), A + "systems[0].structure.frames: 'the last' names no frames; write a number (-1 is the last), all, or a slice: '0:100:10'"),
     # Atoms
-    "a position that is no number": Row(xyz(b"Ar 0", b"Ar nan"), STRUCTURE + "atom 0 has the position [nan…"),
+    "a position that is no number": Row(xyz(b"Ar 0", b"Ar nan"), STRUCTURE + "the position of atom 0 is not finite: [nan…"),
     "a position in words": Row(xyz(b"Ar 0", b"Ar here"), FILE + "x.extxyz can't be read: …"),
     "an element that there is not": Row(xyz(b"Ar 0", b"Zz 0"), FILE + "x.extxyz can't be read: 'Zz' is unknown"),
     "an element that is a ghost": Row(xyz(b"Ar 0", b"X 0"), STRUCTURE + "LennardJones has no parameters for X. Give them in parameters or pairs, or name a mixing rule."),

@@ -6,14 +6,13 @@ import contextlib
 import dataclasses
 import functools
 import re
-import typing
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from ase import Atoms
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from instar.app.ase.structures import StructureError, structures_of
 from instar.app.config.base import ConfigurationError, shown
@@ -22,6 +21,7 @@ from instar.app.config.given import Given, Input, given_by, plain
 from instar.app.config.methods import Method
 from instar.app.config.names import unique_names
 from instar.app.config.observers import observations_of
+from instar.app.config.places import problem_of
 from instar.app.config.potentials import Recipe, Trust, recipe_of
 from instar.app.config.recorded import is_record, record_of
 from instar.app.config.reduced import problems_of_reduced
@@ -31,7 +31,6 @@ from instar.app.config.start_from import place_of, started, with_systems
 from instar.app.config.systems import Beginning, Wanted, beginning
 from instar.app.config.text import Place, Text, read_yaml, wrong_text
 from instar.app.config.units import UnitSystem, is_reduced
-from instar.app.config.words import known_place, told, value_at
 from instar.geometry import Cell
 from instar.memory import BudgetError, find_budget
 from instar.neighbors.neighbor_list import extents
@@ -258,7 +257,7 @@ def _validated(data: dict[str, Any], problems: list[Problem]) -> Config | None:
     try:
         return config_model().model_validate(whole)
     except ValidationError as error:
-        found = [_problem(problem, whole) for problem in error.errors()]
+        found = [problem_of(problem, whole) for problem in error.errors()]
         if whole is not data:  # the method is that of the last stage
             last = ("run", len(data["run"]) - 1)
             found = [((*last, *place) if place[0] == "method" else place, t) for place, t in found]
@@ -451,51 +450,3 @@ def _line(name: str, text: Text, place: Place, message: str) -> str:
     at = name if known is None else f"{name}:{known}"
     message = message if len(message) <= _LONGEST else f"{message[:_LONGEST]}…"
     return f"{at}: {shown(place)}: {message}" if place else f"{at}: {message}"
-
-
-# What pydantic finds ---------------------------------------------------------------------------
-
-
-def _problem(problem: Any, data: dict[str, Any]) -> Problem:
-    place = _place(problem["loc"])
-    if problem["type"] != "missing":
-        place = known_place(data, place)
-    return place, told(problem, value_at(data, place), lambda: _keys(problem["loc"]))
-
-
-_EITHER = ("number", "ramp", "one", "stages")
-"""What a temperature, a pressure or a run is, as pydantic names it."""
-
-
-def _place(loc: Sequence[Any]) -> Place:
-    """Without the tags that say which kind of structure, condition or run it is."""
-    return tuple(
-        part
-        for n, part in enumerate(loc)
-        if not (n and loc[n - 1] == "structure" and n < len(loc) - 1)
-        or part not in ("lattice", "file", "random")
-        if not (n and loc[n - 1] in ("temperature", "pressure", "run") and part in _EITHER)
-    )
-
-
-def _keys(loc: Sequence[Any]) -> list[str]:
-    """The keys that are known where the last part of a place stands."""
-    models: list[Any] = [config_model()]
-    for part in loc[:-1]:
-        if isinstance(part, int) or part in _EITHER:
-            continue
-        inside = [
-            model
-            for parent in models
-            if part in parent.model_fields
-            for model in _models(parent.model_fields[part].annotation)
-        ]
-        models = inside or [model for model in models if part in model.model_fields]
-    fields = {name: one for model in models for name, one in model.model_fields.items()}
-    return sorted({one.alias or name for name, one in fields.items()})
-
-
-def _models(annotation: Any) -> list[type[BaseModel]]:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return [annotation]
-    return [model for part in typing.get_args(annotation) for model in _models(part)]

@@ -63,4 +63,4 @@ def read_stored(path: Path) -> Topology:
 
 def _check_elements(numbers: np.ndarray) -> None:
     if np.any(numbers < 0) or np.any(numbers >= len(chemical_symbols)):
-        raise ValueError("numbers has entries that no element has")
+        raise ValueError("numbers has entries that are not atomic numbers")
