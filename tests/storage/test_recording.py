@@ -212,7 +212,7 @@ def test_what_is_no_recording_is_refused(tmp_path):
         pass
     with h5py.File(path, "w") as file:
         file["x"] = 1
-    with raises(RecordingError, f"{path} is no recording of instar."), open_recording(path):
+    with raises(RecordingError, f"{path} is not a recording of instar."), open_recording(path):
         pass
 
 

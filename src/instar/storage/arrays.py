@@ -43,9 +43,9 @@ def unpacked_arrays(content: bytes) -> tuple[dict[str, np.ndarray], dict[str, An
     try:
         meta = json.loads(arrays.pop(_META).tobytes())
     except (ValueError, RecursionError) as error:
-        raise StorageError(f"its {_META} is no JSON ({error})") from error
+        raise StorageError(f"its {_META} is not JSON ({error})") from error
     if not isinstance(meta, dict):
-        raise StorageError(f"its {_META} is no mapping")
+        raise StorageError(f"its {_META} is not a mapping")
     return arrays, meta
 
 
@@ -55,12 +55,12 @@ def read_arrays(content: bytes) -> dict[str, np.ndarray]:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             members = archive.infolist()
             if len({member.filename for member in members}) < len(members):
-                raise StorageError("a name is there twice")
+                raise StorageError("a name comes twice")
             return {m.filename.removesuffix(".npy"): _array(archive, m) for m in members}
     except (zipfile.BadZipFile, OSError, EOFError, NotImplementedError, RuntimeError) as error:
         if isinstance(error, StorageError):
             raise
-        raise StorageError(f"it is no archive of arrays ({error})") from error
+        raise StorageError(f"it is not an archive of arrays ({error})") from error
 
 
 def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray:
@@ -72,7 +72,7 @@ def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray:
         read = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}[version]
         shape, fortran, dtype = read(stream)
     except (ValueError, KeyError, SyntaxError, RecursionError) as error:
-        raise StorageError(f"{member.filename} is no array of NumPy ({error})") from error
+        raise StorageError(f"{member.filename} is not a NumPy array ({error})") from error
     return _filled(member.filename, stream.read(), tuple(shape), bool(fortran), dtype)
 
 

@@ -83,7 +83,7 @@ def read_checkpoint(path: Path) -> Checkpoint:
         raise CheckpointError(f"{path} is larger than the memory.") from error
     first, _, rest = content.partition(b"\n")
     if not first.startswith(_FORMAT):
-        raise CheckpointError(f"{path} is no checkpoint, or its first line is damaged.")
+        raise CheckpointError(f"{path} is not a checkpoint, or its first line is damaged.")
     version = first.removeprefix(_FORMAT)
     if version != _VERSION:
         raise CheckpointError(

@@ -350,7 +350,7 @@ def open_recording(path: Path) -> Any:
     """
     with _opened(path) as file:
         if file.attrs.get("format") != "instar recording":
-            raise RecordingError(f"{path} is no recording of instar.")
+            raise RecordingError(f"{path} is not a recording of instar.")
         _check_version(path, file)
         check_main(path, file)
         yield file

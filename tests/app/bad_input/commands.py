@@ -37,7 +37,7 @@ ROWS = {
     "a --set with an empty part": Row(usual(), "--set run..steps=3: write key=value, such as run.steps=1000", (*CHECK, "run..steps=3")),
     "a --set of thousands of levels": Row(usual(), "--set a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.…: deeper than 60 levels", (*CHECK, ".".join("a" * 5000) + "=1")),
     "a --set of a tag": Row(usual(), "--set seed=!!python/name:os.system: the value is not YAML.", (*CHECK, "seed=!!python/name:os.system")),
-    "a --set of a path with half a character": Row(usual(), A + "title: '\\ud800' is no text: it holds half of a character (a surrogate), which can't be written", (*CHECK, 'title="\\ud800"')),
+    "a --set of a path with half a character": Row(usual(), A + "title: '\\ud800' is not valid text: it holds half of a character (a surrogate), which can't be written", (*CHECK, 'title="\\ud800"')),
     # Words
     "no command": Row(nothing, "the following arguments are required: COMMAND", (), 2),
     "a command that there is not": Row(nothing, "argument COMMAND: invalid choice: 'simulate' (choose from …", ("simulate", "HERE/a.yaml"), 2),

@@ -112,7 +112,7 @@ ROWS = {
     "a pattern that matches folders": Row(lambda here: (structure(file="x*.cif")(here), (here / "x.cif").mkdir()), STRUCTURE + "no file matches x*.cif, looked for in HERE"),
     "a file that is a number": Row(structure(file=3), A + "systems[0].structure.file: 3 is of the wrong kind: text is needed"),
     # Frames
-    "a frame that there is not": Row(xyz(b"", b"", frames=3), FILE + "x.extxyz has 1 frames, and none 3"),
+    "a frame that there is not": Row(xyz(b"", b"", frames=3), FILE + "x.extxyz has 1 frames; there is no frame 3"),
     "frames that are none": Row(xyz(b"", b"", frames="5:9"), FILE + "x.extxyz has no frames 5:9"),
     "frames in steps of zero": Row(xyz(b"", b"", frames="0:9:0"), A + "systems[0].structure.frames: '0:9:0' names no frames; write a number (-1 is the last), all, or a slice: '0:100:10'"),
     "frames in words": Row(xyz(b"", b"", frames="the last"), A + "systems[0].structure.frames: 'the last' names no frames; write a number (-1 is the last), all, or a slice: '0:100:10'"),

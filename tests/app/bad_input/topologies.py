@@ -109,7 +109,7 @@ ROWS = {
     "units of LAMMPS that there are not": Row(topology("x.data", WATERS, units="si", cutoff=9.0), TOPOLOGY + "units must be one of real, metal, electron, lj, not 'si'."),
     "units in a list": Row(topology("x.data", WATERS, units=["real"], cutoff=9.0), TOPOLOGY + "The option units is a word, not ['real']."),
     "no units of LAMMPS": Row(topology("x.data", WATERS, cutoff=9.0), TOPOLOGY + "x.data: a data file doesn't say its units."),
-    "a cutoff of LAMMPS in words": Row(topology("x.data", WATERS, units="real", cutoff="long"), TOPOLOGY + "The option cutoff: 'long' is no quantity; write a number, then a unit: '8.5 angstrom'."),
+    "a cutoff of LAMMPS in words": Row(topology("x.data", WATERS, units="real", cutoff="long"), TOPOLOGY + "The option cutoff: 'long' is not a quantity; write a number, then a unit: '8.5 angstrom'."),
     "a cutoff of LAMMPS in a list": Row(topology("x.data", WATERS, units="real", cutoff=[9]), TOPOLOGY + "The option cutoff is a length, not [9]."),
     "no cutoff of LAMMPS": Row(topology("x.data", WATERS, units="real"), TOPOLOGY + "x.data, line 18: a pair style needs a cutoff: read_topology(..., cutoff=10)."),
     "styles in words": Row(topology("x.data", WATERS, styles="full", **LAMMPS), TOPOLOGY + "The option styles is a mapping, not 'full'."),
@@ -166,7 +166,7 @@ ROWS = {
     "no cutoff in a box": Row(pdb(cutoff=None), TOPOLOGY + "x.pdb: there is a cell, so a cutoff is needed: read_topology(..., cutoff=10)."),
     "constraints that there are not": Row(pdb(constraints="all"), TOPOLOGY + "constraints must be hbonds, allbonds or None, not 'all'."),
     # Stored ones
-    "a stored topology that is no JSON": Row(topology("x.json", "{"), TOPOLOGY + "x.json is not a topology that a run has stored."),
+    "a stored topology that is not JSON": Row(topology("x.json", "{"), TOPOLOGY + "x.json is not a topology that a run has stored."),
     "a stored topology of something else": Row(topology("x.json", "[1]"), TOPOLOGY + "x.json is not a topology that a run has stored."),
     "a stored topology nested without an end": Row(topology("x.json", "[" * 100_000), TOPOLOGY + "x.json is not a topology that a run has stored."),
     "a stored topology of another version": Row(topology("x.json", json.dumps(STORED | {"instar topology": 9})), TOPOLOGY + "x.json is of version 9; this instar reads version 1."),

@@ -153,7 +153,7 @@ MISTAKES = {
     "a strange clock": (
         ("output", "checkpoint_every"),
         "5 fortnights",
-        "output.checkpoint_every: '5 fortnights' is no time on the clock",
+        "output.checkpoint_every: '5 fortnights' is not a time on the clock",
     ),
     "more memory than there is": (("memory",), {"budget": "600 %"}, "memory.budget: A share"),
 }
@@ -191,7 +191,7 @@ def test_all_mistakes_are_told_at_once_in_the_order_of_their_lines(tmp_path, cap
 
 
 TEXTS = {
-    "a key twice": ("seed: 1\nseed: 2\n", ":2: the key 'seed' is there twice; the first one is in"),
+    "a key twice": ("seed: 1\nseed: 2\n", ":2: the key 'seed' comes twice; the first one is in"),
     "a tag": ("seed: !!python/object/apply:os.system [ls]\n", ":1: the tag "),
     "another tag": ("seed: !mine 1\n", ":1: the tag !mine is not allowed."),
     "binary": ("seed: !!binary aGVsbG8=\n", ":1: the tag "),
@@ -201,7 +201,7 @@ TEXTS = {
         ": more than 100000 entries, aliases written out; this is refused.",
     ),
     "an alias of itself": ("a: &a [*a]\n", ":1: an alias that holds itself."),
-    "no YAML": ("systems: [\n", ":2: this is no YAML: "),
+    "no YAML": ("systems: [\n", ":2: this is not YAML: "),
     "a list": ("- 1\n", ": a configuration is a mapping; start from: instar new NAME"),
     "nothing": ("", " is empty."),
     "a key that is a list": ("[1, 2]: 3\n", ":1: a key must be a word."),

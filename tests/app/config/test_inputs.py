@@ -108,7 +108,7 @@ MISTAKES = {
     "a frame that there is not": (
         {"file": "a2.extxyz", "frames": 2},
         {},
-        "systems[0].structure: a2.extxyz has 2 frames, and none 2",
+        "systems[0].structure: a2.extxyz has 2 frames; there is no frame 2",
     ),
     "a slice with nothing in it": (
         {"file": "a2.extxyz", "frames": "5:9"},

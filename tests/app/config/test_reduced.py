@@ -112,7 +112,7 @@ def with_system(**structure):
 MISTAKES = {
     "a unit": (
         REDUCED | {"method": REDUCED["method"] | {"time_step": "2 fs"}},
-        "method.time_step: '2 fs' is no reduced number; with units: lj numbers have no unit.",
+        "method.time_step: '2 fs' is not a reduced number; with units: lj numbers have no unit.",
     ),
     "no skin": (
         without("skin"),

@@ -52,28 +52,28 @@ FORGED = {
     "a neighbor that there is not": (
         "['neighbors'].slots",
         10**6,
-        DAMAGED + "['neighbors'].slots points at rows that there are not.",
+        DAMAGED + "['neighbors'].slots points at rows that do not exist.",
     ),
     "a neighbor before the first": (
         "['neighbors'].rows",
         -1,
-        DAMAGED + "['neighbors'].rows points at rows that there are not.",
+        DAMAGED + "['neighbors'].rows points at rows that do not exist.",
     ),
     "an owner that there is not": (
         "['neighbors'].images.owner",
         60,
-        DAMAGED + "['neighbors'].images.owner points at rows that there are not.",
+        DAMAGED + "['neighbors'].images.owner points at rows that do not exist.",
     ),
     "a place that there is not": (
         "['neighbors'].place",
         10**6,
-        DAMAGED + "['neighbors'].place points at rows that there are not.",
+        DAMAGED + "['neighbors'].place points at rows that do not exist.",
     ),
     "a neighbor of an observer that there is not": (
         "['observed']['radial_distribution'].neighbors.slots",
         10**6,
         DAMAGED
-        + "['observed']['radial_distribution'].neighbors.slots points at rows that there are not.",
+        + "['observed']['radial_distribution'].neighbors.slots points at rows that do not exist.",
     ),
     "a particle of another system": (
         "['particles'].system.indices",

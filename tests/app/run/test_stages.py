@@ -3,7 +3,9 @@
 import contextlib
 import itertools
 import json
+import shutil
 
+import ase.io
 import jax
 import numpy as np
 import pytest
@@ -12,11 +14,13 @@ from app.runs import METHODS, StopAfter, assert_same, configuration, recorded, r
 
 import instar
 from instar.app.api.run import StoppedError
+from instar.app.cli.main import main
 from instar.app.config import load
 from instar.app.config.base import ConfigurationError
 from instar.app.config.resolved import resolved
 from instar.app.run.directory import RunDirectoryError
 from instar.app.run.kinds import kind_of
+from instar.storage import StorageError
 
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
 
@@ -90,6 +94,17 @@ def test_averages_are_those_of_the_last_stage_and_each_stage_has_its_own(whole):
     assert found == pytest.approx(heat)
 
 
+def test_the_report_has_a_table_of_each_stage_and_names_those_that_are_grey(tmp_path, whole):
+    shutil.copytree(whole.path, tmp_path / "copy")
+    assert main(["report", str(tmp_path / "copy")]) == 0
+    page = (tmp_path / "copy" / "report.html").read_text()
+    assert "heat (nvt, 25 steps), npt (npt, 30 steps), production (nve, 40 steps)" in page
+    assert "<summary>heat (nvt, steps 0 to 25)</summary>" in page
+    assert "<summary>npt (npt, steps 25 to 55)</summary>" in page
+    assert "<summary>production" not in page
+    assert "Grey: heat, npt." in page
+
+
 def test_displacements_are_those_of_the_last_stage(whole):
     positions = whole.trajectory.positions(0)[3:]
     moved = ((positions[1] - positions[0]) ** 2).sum(axis=-1).mean()
@@ -97,6 +112,15 @@ def test_displacements_are_those_of_the_last_stage(whole):
     assert found.x[0].tolist() == pytest.approx([0, 0.01, 0.02, 0.03, 0.04])
     assert found.y[0, 4] == pytest.approx(((positions[4] - positions[0]) ** 2).sum(axis=-1).mean())
     assert found.y[0, 1] != pytest.approx(moved)  # which is one of four origins
+
+
+def test_exports_have_the_times_of_each_stage_or_say_why_not(tmp_path, whole):
+    shutil.copytree(whole.path, tmp_path / "copy")
+    copy = instar.open(tmp_path / "copy")
+    with refused(StorageError, "different time steps", "Export to xtc"):
+        copy.export("dcd")
+    path, *_ = copy.export("extxyz")
+    assert [one.info["time"] for one in ase.io.read(path, ":")] == whole.trajectory.times.tolist()
 
 
 def test_velocities_are_drawn_for_the_first_stage(whole):
@@ -222,6 +246,8 @@ def test_mistakes_of_stages_that_follow_each_other():
         load(staged([usual, {"steps": 5, "start_from": "x"}]))
     with refused(ConfigurationError, "run: has 0 entries; at least 1 are needed"):
         load(staged([]))
+    with refused(ConfigurationError, "run: has 6000000000 steps in all; at most 4294967294 can"):
+        load(staged([{"steps": 3_000_000_000}] * 2))
     ramped = configuration(run=[usual])
     ramped["systems"][0]["temperature"] = {"from": "1 K", "to": "2 K"}
     with refused(ConfigurationError, "systems[0]: with stages, a ramp is written in the stage"):

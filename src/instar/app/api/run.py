@@ -55,8 +55,8 @@ def run(
     changes
         Changes of the configuration, such as ``["run.steps=100"]``.
     progress
-        True to show it on standard error, False for none, None to show it if that is a terminal;
-        or a function that is called with what is done and with all there is to do (steps).
+        True to show it, False for none, None to show it on a terminal and in a notebook; or a
+        function that is called with what is done and with all there is to do (steps).
     report
         Whether ``report.html`` is written at the end.
     trusted
@@ -234,10 +234,9 @@ def open_run(folder: str | Path) -> Run:
 
 
 def _headline(loaded: Loaded, plan: Plan) -> str:
-    atoms = int(loaded.counts.sum())
     batches = "1 batch" if len(plan.batches) == 1 else f"{len(plan.batches)} batches"
     return (
-        f"{len(loaded.structures)} systems, {atoms} atoms in {batches}; planned memory "
+        f"{loaded.told}, in {batches}; planned memory "
         f"{show(plan.predicted_peak)} of {show(plan.limit)} ({plan.budget.source})."
     )
 

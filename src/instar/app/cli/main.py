@@ -235,10 +235,7 @@ def _validate(options: Any) -> int:
     from instar.app.run.notes import notes_of
 
     loaded = load(options.config, options.changes, trust=Trust.UNTRIED)
-    atoms = int(loaded.counts.sum())
-    count = len(loaded.structures)
-    systems = "1 system" if count == 1 else f"{count} systems"
-    print(f"{options.config} is valid: {systems}, {atoms} atoms.")
+    print(f"{options.config} is valid: {loaded.told}.")
     _say_untried(loaded)
     for note in notes_of(loaded):
         print(note)
@@ -265,9 +262,8 @@ def _plan(options: Any) -> int:
         )
     with jax.enable_x64(loaded.config.precision == "float64"):
         plan = sketched(loaded)
-    atoms = int(loaded.counts.sum())
     steps = ", ".join(f"{stage.name} {stage.steps} steps" for stage in loaded.stages)
-    print(f"{options.config}: {len(loaded.structures)} systems, {atoms} atoms, {steps}")
+    print(f"{options.config}: {loaded.told}, {steps}")
     print(f"{plan}\n{'disk':16}{disk_of(loaded)}")
     return 0
 

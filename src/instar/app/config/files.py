@@ -137,7 +137,7 @@ def _numbered(path: Path, frames: int | str) -> list[tuple[int, Atoms]]:
     if isinstance(frames, str):
         return [(number, found[number]) for number in numbers[_slice(frames)]]
     if not -len(found) <= frames < len(found):
-        raise UnmadeStructureError(f"{path} has {len(found)} frames, and none {frames}")
+        raise UnmadeStructureError(f"{path} has {len(found)} frames; there is no frame {frames}")
     return [(numbers[frames], found[frames])]
 
 

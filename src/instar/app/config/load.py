@@ -68,6 +68,12 @@ class Loaded:
         return UnitSystem(self.config.units == "lj")
 
     @property
+    def told(self) -> str:
+        """How many systems and atoms there are, in words."""
+        systems, atoms = len(self.structures), int(self.counts.sum())
+        return f"{systems} system{'s'[: systems != 1]}, {atoms} atom{'s'[: atoms != 1]}"
+
+    @property
     def production(self) -> Stage:
         """The last stage: what averages are taken of."""
         return self.stages[-1]
@@ -278,7 +284,7 @@ def _check_text(data: Any) -> None:
             for number, entry in enumerate(value):
                 look(entry, (*place, number))
         elif isinstance(value, str) and (why := wrong_text(value)):
-            problems.append((place, f"{value[:40]!a} is no text: {why}"))
+            problems.append((place, f"{value[:40]!a} is not valid text: {why}"))
 
     look(data, ())
     if problems:

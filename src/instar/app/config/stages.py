@@ -98,10 +98,12 @@ def stages_of(
 ) -> tuple[Stage, ...]:
     """The stages of a run; none if one of them is wrong, which is added to the ``problems``."""
     if isinstance(config.run, RunConfig):
-        return _equilibration_and_production(config, config.run)
+        stages = _equilibration_and_production(config, config.run)
+        problems += _too_long(stages)
+        return stages
     top = data.get("method") or {}
     names = _names(config.run, config)
-    stages: list[Stage] = []
+    found: list[Stage] = []
     first = 0
     for number, one in enumerate(config.run):
         place = ("run", number)
@@ -122,10 +124,20 @@ def stages_of(
             first,
             range(first, first + one.steps),
         )
-        stages.append(stage)
+        found.append(stage)
         first = stage.last
-    problems += _unfit(stages)
-    return tuple(stages) if len(stages) == len(config.run) else ()
+    problems += _unfit(found)
+    problems += _too_long(found)
+    return tuple(found) if len(found) == len(config.run) else ()
+
+
+_MOST_STEPS = 2**32 - 2
+"""What a counter of steps holds."""
+
+
+def _too_long(stages: Sequence[Stage]) -> Iterator[Problem]:
+    if stages and stages[-1].last > _MOST_STEPS:
+        yield ("run",), f"has {stages[-1].last} steps in all; at most {_MOST_STEPS} can be counted"
 
 
 def _equilibration_and_production(config: Config, run: RunConfig) -> tuple[Stage, ...]:

@@ -50,13 +50,13 @@ def read_yaml(path: Path) -> Text:
         raise ConfigurationError(f"{path} can't be read: {error.strerror}.") from None
     if len(content) > _MOST_BYTES:
         raise ConfigurationError(
-            f"{path} has more than {_MOST_BYTES >> 20} MiB; this is no configuration.\n"
+            f"{path} has more than {_MOST_BYTES >> 20} MiB; this is not a configuration.\n"
             "Structures belong into files of their own: structure: {file: ...}"
         )
     try:
         return parsed_yaml(content.decode(), str(path))
     except UnicodeDecodeError:
-        raise ConfigurationError(f"{path} is no text in UTF-8.") from None
+        raise ConfigurationError(f"{path} is not text in UTF-8.") from None
 
 
 def parsed_yaml(content: str, name: str) -> Text:
@@ -74,14 +74,14 @@ def parsed_yaml(content: str, name: str) -> Text:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = "" if mark is None else f":{mark.line + 1}"
-        raise ConfigurationError(f"{name}{line}: this is no YAML: {_why(error)}.") from None
+        raise ConfigurationError(f"{name}{line}: this is not YAML: {_why(error)}.") from None
     except ReaderError as error:
         line = content.count("\n", 0, error.position) + 1
         raise ConfigurationError(
             f"{name}:{line}: the character {chr(error.character)!a} is not allowed in YAML."
         ) from None
     except yaml.YAMLError as error:
-        raise ConfigurationError(f"{name}: this is no YAML: {error}.") from None
+        raise ConfigurationError(f"{name}: this is not YAML: {error}.") from None
 
 
 def _why(error: yaml.MarkedYAMLError) -> str:
@@ -171,7 +171,7 @@ class _Reader:
         try:
             return self.loader.construct_object(node)
         except (ValueError, KeyError):
-            raise ConfigurationError(f"{at}: {node.value[:60]!r} is no {kind}.") from None
+            raise ConfigurationError(f"{at}: {node.value[:60]!r} is not a valid {kind}.") from None
 
     def _mapping(self, node: Any, place: Place) -> dict[str, Any]:
         found: dict[str, Any] = {}
@@ -186,7 +186,7 @@ class _Reader:
                 )
             if key in found:
                 raise ConfigurationError(
-                    f"{self.name}:{line}: the key {key!r} is there twice; the first one is in "
+                    f"{self.name}:{line}: the key {key!r} comes twice; the first one is in "
                     f"line {self.lines[(*place, key)]}."
                 )
             self.lines[(*place, key)] = line

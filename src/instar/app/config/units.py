@@ -104,7 +104,7 @@ def quantity(value: Any, dimension: Dimension, unit: str | None = None) -> float
     temperature T stands for k_B·T.
     """
     if isinstance(value, bool) or not isinstance(value, numbers.Real | str):
-        raise UnitError(f"{value!r} is no quantity; write a number, or a number with a unit.")
+        raise UnitError(f"{value!r} is not a quantity; write a number, or a number with a unit.")
     read = _reduced if is_reduced() else _number
     try:
         return _finite(read(value, dimension, unit), value)
@@ -118,7 +118,9 @@ def _number(value: Any, dimension: Dimension, default: str | None) -> float:
         return float(value) * size
     match = _NUMBER.fullmatch(value)
     if match is None:
-        raise UnitError(f"{value!r} is no quantity; write a number, then a unit: '8.5 angstrom'.")
+        raise UnitError(
+            f"{value!r} is not a quantity; write a number, then a unit: '8.5 angstrom'."
+        )
     number, unit = float(match[1]), match[2].strip()
     factor, found = parse_unit(unit) if unit else (size, dimension)
     if found == _TEMPERATURE and dimension == _ENERGY:
@@ -132,7 +134,7 @@ def _reduced(value: Any, dimension: Dimension, default: str | None) -> float:
     """A reduced number; with units: lj there are no others."""
     match = _NUMBER.fullmatch(str(value))
     if isinstance(value, str) and (match is None or match[2]):
-        raise UnitError(f"{value!r} is no reduced number; with units: lj numbers have no unit.")
+        raise UnitError(f"{value!r} is not a reduced number; with units: lj numbers have no unit.")
     if dimension[3]:
         raise UnitError("charges have no reduced unit; leave out units: lj.")
     return float(value) * _reduced_size(dimension)
@@ -222,9 +224,9 @@ def parse_unit(text: str) -> tuple[float, Dimension]:
 
 def _no_unit(text: str) -> str:
     if re.match(r",\d", text):
-        return f"{text[:40]!r} is no unit; write numbers with a point, such as 298.15."
+        return f"{text[:40]!r} is not a unit; write numbers with a point, such as 298.15."
     known = ", ".join(UNITS)
-    return f"{text[:40]!r} is no unit; known are {known}, and products such as eV/Å^2."
+    return f"{text[:40]!r} is not a unit; known are {known}, and products such as eV/Å^2."
 
 
 def _name(dimension: Dimension) -> str:

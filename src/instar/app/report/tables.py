@@ -10,7 +10,7 @@ from typing import Any
 
 from instar.app.results.summary import with_error
 
-__all__ = ["averages_table", "write_averages"]
+__all__ = ["averages_table", "stages_table", "write_averages"]
 
 
 _WORDS = ' class="words"'
@@ -37,6 +37,27 @@ def averages_table(summary: Mapping[str, Any]) -> str:
         f'<div class="wide"><table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>'
         f'</div><p class="quiet">{_legend(summary)}</p>'
     )
+
+
+def stages_table(summary: Mapping[str, Any]) -> str:
+    """Averages of the stages before the last as HTML, folded; nothing if there is one stage."""
+    return "".join(
+        f"<details><summary>{html.escape(stage['name'])} ({html.escape(stage['method'])}, steps "
+        f"{stage['first']} to {stage['last']})</summary>"
+        f"{averages_table(_as_summary(stage, summary))}</details>"
+        for stage in summary.get("stages", ())[:-1]
+    )
+
+
+def _as_summary(stage: Mapping[str, Any], summary: Mapping[str, Any]) -> dict[str, Any]:
+    """A stage as if it were all of the run."""
+    about = [{k: v for k, v in one.items() if k in _ABOUT} for one in summary["systems"]]
+    systems = [a | found for a, found in zip(about, stage["systems"], strict=True)]
+    return {"rows": stage["rows"], "shown": summary["shown"], "systems": systems}
+
+
+_ABOUT = ("name", "formula", "atoms")
+"""What a system is, whatever it does."""
 
 
 def _columns(summary: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:

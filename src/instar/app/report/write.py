@@ -23,7 +23,7 @@ from instar.app.report.figures import (
 from instar.app.report.page import Section, page_of
 from instar.app.report.radial import radial_of
 from instar.app.report.structures import structure_figure
-from instar.app.report.tables import averages_table, write_averages
+from instar.app.report.tables import averages_table, stages_table, write_averages
 from instar.app.results.summary import summarised
 from instar.app.results.trajectory import Trajectory
 from instar.app.run.directory import RunDirectory, RunDirectoryError
@@ -60,7 +60,7 @@ def write_report(directory: RunDirectory, loaded: Loaded, sections: Sequence[Sec
     drawn = [
         *_explosions(summary),
         *sections,
-        Section("Averages", averages_table(summary), {}),
+        Section("Averages", averages_table(summary) + stages_table(summary), {}),
         *_drawn(trajectory, loaded, findings, summary),
         Section("The run", _about_run(directory), {}),
     ]
@@ -224,11 +224,9 @@ def _structures(trajectory: Trajectory, loaded: Loaded) -> dict[str, Figure]:
 
 
 def _headline(loaded: Loaded, about: dict[str, Any]) -> str:
-    atoms = int(loaded.counts.sum())
     versions = about.get("versions", {})
     return (
-        f"{_counted(len(loaded.structures), 'system', 'systems')}, "
-        f"{_counted(atoms, 'atom', 'atoms')}; {_stages(loaded)}; "
+        f"{loaded.told}; {_stages(loaded)}; "
         f"{loaded.config.precision}, seed {loaded.config.seed}; "
         f"instar {versions.get('instar', '')}, jax {versions.get('jax', '')}"
     )

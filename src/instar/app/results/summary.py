@@ -61,19 +61,18 @@ def _averages(trajectory: Trajectory, rows: np.ndarray, system: int) -> dict[str
 
 def _stages(trajectory: Trajectory, loaded: Loaded) -> list[dict[str, Any]]:
     """What each stage was, and the averages of all systems over it."""
-    steps = trajectory.thermo["step"]
+    steps, systems = trajectory.thermo["step"], range(len(loaded.systems))
+    rows = [(steps > stage.first) & (steps <= stage.last) for stage in loaded.stages]
     return [
         {
             "name": stage.name,
             "method": stage.method.label,
             "first": stage.first,
             "last": stage.last,
-            "systems": [
-                _averages(trajectory, (steps > stage.first) & (steps <= stage.last), n)
-                for n in range(len(loaded.systems))
-            ],
+            "rows": int(some.sum()),
+            "systems": [_averages(trajectory, some, n) for n in systems],
         }
-        for stage in loaded.stages
+        for stage, some in zip(loaded.stages, rows, strict=True)
     ]
 
 

@@ -32,6 +32,7 @@ class _Stage(TypedDict):
     method: str
     first: _Count
     last: _Count
+    rows: _Count
     systems: list[dict[str, _Average]]
 
 
@@ -157,6 +158,10 @@ def _wrong_summary(content: Any) -> str | None:
         for name in content["shown"]:
             if _wrong(_AVERAGE, system.get(name)) is not None:
                 return f"systems.{number}.{name} is missing, or no average"
+    for stage in content.get("stages", ()):
+        lacks = any(set(content["shown"]) - set(one) for one in stage["systems"])
+        if lacks or len(stage["systems"]) != len(content["systems"]):
+            return f"stages: {stage['name']} does not have all averages of all systems"
     for name, column in content["observed"].items():
         if len(column) != len(content["systems"]):
             return f"observed.{name} has not one entry for each system"

@@ -43,7 +43,7 @@ def check_kept(fresh: Mapping[str, Any], kept: Mapping[str, Any]) -> None:
         if isinstance(now, NeighborList):
             if (column := now.out_of_bounds()) is not None:
                 raise CheckpointError(
-                    f"The checkpoint is damaged: {name}.{column} points at rows that there are not."
+                    f"The checkpoint is damaged: {name}.{column} points at rows that do not exist."
                 )
             if not np.array_equal(before.system, now.system):
                 raise CheckpointError(f"The checkpoint is that of another system: {name}.system.")

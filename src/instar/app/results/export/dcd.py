@@ -59,6 +59,11 @@ def _clock(frames: Frames) -> dict[str, Any]:
         )
     every = int(between[0]) if len(between) else max(1, int(steps[0]))
     time_step = float(times[-1]) / max(1, int(steps[-1]))
+    if not np.allclose(times, steps * time_step, rtol=1e-6):
+        raise ExportError(
+            "The stages of the run have different time steps, but a DCD file has one for all "
+            "frames.\nExport to xtc, which has a time per frame."
+        )
     return {"istart": int(steps[0]), "nsavc": every, "delta": time_step / _AKMA}
 
 
