@@ -43,13 +43,13 @@ _FIRST = ("test_docs.py", "test_examples.py")
 
 
 _LATER = Path(__file__).with_name("only_in_test_long.txt").read_text().splitlines()
-ONLY_IN_TEST_LONG = tuple(line for line in _LATER if line and not line.startswith("#"))
+_ONLY_IN_TEST_LONG = tuple(line for line in _LATER if line and not line.startswith("#"))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave other groups to the `make` target that asks for their mark."""
     for item in items:
-        if item.nodeid.startswith(ONLY_IN_TEST_LONG):
+        if item.nodeid.startswith(_ONLY_IN_TEST_LONG):
             item.add_marker(pytest.mark.long)
     asked = config.getoption("-m") or ""
     groups = [group for group in ("long", "peers", "physics", "reference") if group not in asked]

@@ -222,7 +222,7 @@ def test_files_that_can_not_be_read_are_refused(tmp_path):
     with pytest.raises(ConfigurationError, match="can't be read: No such file"):
         load(tmp_path / "nothing.yaml")
     (tmp_path / "bytes.yaml").write_bytes(b"\xff\xfe\x00seed")
-    with pytest.raises(ConfigurationError, match="no text in UTF-8"):
+    with pytest.raises(ConfigurationError, match="not text in UTF-8"):
         load(tmp_path / "bytes.yaml")
 
 

@@ -221,7 +221,7 @@ def test_pieces_for_notebooks_are_whole_and_escape_what_comes_from_files(done):
 
 def test_pieces_for_notebooks_name_systems_and_have_no_more_digits_than_one_reads(done):
     assert "<td>system-1</td><td>Ar27</td>" in done._repr_html_()
-    assert "<td>system-1</td><td>Ar27</td><td>18</td>" in done.trajectory._repr_html_()
+    assert "<td>system-1</td><td>Ar27</td><td>19</td>" in done.trajectory._repr_html_()
     cells = re.findall("<td>(.*?)</td>", done.thermo._repr_html_())
     assert max(map(len, cells)) <= len("-1.23456e-05")
 

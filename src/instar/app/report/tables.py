@@ -163,7 +163,7 @@ def _value_asked(wanted: Mapping[str, Any]) -> str:
 
 def _found(found: dict[str, Any]) -> str:
     samples = found.get("samples")
-    title = "" if samples is None else f' title="{_counted(samples)} independent samples"'
+    title = "" if samples is None else f' title="{_counted(float(samples))} independent samples"'
     value = "" if found["mean"] is None else f' data-value="{found["mean"]!r}"'
     mark = _mark(found)
     shown = f' <b class="mark">{mark}</b>' if mark else ""
@@ -173,7 +173,7 @@ def _found(found: dict[str, Any]) -> str:
 def _fewest(system: Mapping[str, Any], summary: Mapping[str, Any]) -> str:
     found = [system[name].get("samples") for name in summary.get("shown", ())]
     known = [samples for samples in found if samples is not None]
-    return _cell(_counted(min(known)) if known else "–")
+    return _cell(_counted(float(min(known))) if known else "–")
 
 
 def _counted(samples: float) -> str:

@@ -117,7 +117,7 @@ def _average(rows: np.ndarray, unit: str) -> dict[str, Any]:
         return found
     average = block_average(known)
     error, variance = float(average.error), float(average.variance)
-    samples = min(variance / error**2, len(known)) if error > 0 else None
+    samples = float(min(variance / error**2, len(known))) if error > 0 else None
     return found | {"error": error, "samples": samples, "drifts": drifts(known)}
 
 
