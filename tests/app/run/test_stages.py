@@ -4,6 +4,7 @@ import contextlib
 import itertools
 import json
 import shutil
+import signal
 
 import ase.io
 import jax
@@ -18,6 +19,7 @@ from instar.app.cli.main import main
 from instar.app.config import load
 from instar.app.config.base import ConfigurationError
 from instar.app.config.resolved import resolved
+from instar.app.run import loop
 from instar.app.run.directory import RunDirectoryError
 from instar.app.run.kinds import kind_of
 from instar.storage import StorageError
@@ -327,3 +329,85 @@ def test_a_run_that_goes_on_has_no_end_until_it_is_there(tmp_path):
         instar.resume(out.path, steps=200, progress=StopAfter(20), report=False)
     with refused(RunDirectoryError, "has not come to its end"):
         _ = out.structures
+
+
+# What a stage does not take over from the one before ---------------------------------------------
+
+
+def test_a_barostat_begins_at_rest_and_an_isotropic_one_keeps_the_shape(tmp_path):
+    barostat = {"ensemble": "npt", "barostat": "mtk", "pressure_time_constant": "100 fs"}
+    stages = [
+        {"steps": 60, "method": {**barostat, "coupling": "full"}, "pressure": "1000 bar"},
+        {"steps": 60, "method": {**barostat, "coupling": "isotropic"}, "pressure": "1000 bar"},
+    ]
+    found = run(staged(stages), tmp_path / "run")
+    cells = found.trajectory.cells(0)
+    shapes = cells / np.cbrt(np.linalg.det(cells))[:, None, None]
+    assert np.ptp(shapes[:7], axis=0).max() > 1e-4
+    assert np.ptp(shapes[6:], axis=0).max() < 1e-6
+
+
+def test_the_first_row_is_that_of_the_first_method(tmp_path):
+    stages = [
+        {"steps": 5, "method": METHODS["nve"]},
+        {"steps": 5, "method": METHODS["mtk"], "pressure": "10000 bar"},
+    ]
+    conserved = run(staged(stages), tmp_path / "run").thermo["conserved"]
+    assert (
+        np.abs(conserved[1] - conserved[0]).max() < 1e-2 < np.abs(conserved[2] - conserved[0]).min()
+    )
+
+
+def test_a_run_that_is_stopped_before_its_first_step_has_its_start_once(tmp_path, monkeypatch):
+    begun = loop.beginning
+
+    def stopped(*arguments):
+        signal.raise_signal(signal.SIGINT)
+        return begun(*arguments)
+
+    monkeypatch.setattr(loop, "beginning", stopped)
+    with pytest.raises(StoppedError):
+        run(staged([{"steps": 10}]), tmp_path / "cut")
+    monkeypatch.setattr(loop, "beginning", begun)
+    resume(tmp_path / "cut")
+    assert instar.open(tmp_path / "cut").thermo["step"].tolist() == [0, 5, 10]
+
+
+def test_single_precision_runs_too(tmp_path):
+    stages = [{"steps": 5}, {"steps": 5, "method": METHODS["mtk"], "pressure": "1 bar"}]
+    found = run(staged(stages, precision="float32"), tmp_path / "run")
+    assert np.isfinite(found.thermo["pressure"]).all()
+
+
+def test_defaults_of_stages_with_methods_of_their_own_are_the_same_configuration():
+    methods = [{**METHODS[name], "type": "md", "time_step": "2 fs"} for name in ("langevin", "mtk")]
+    config = staged([{"steps": 10, "method": m, "pressure": "1 bar"} for m in methods])
+    del config["method"], config["run"][0]["pressure"]
+    loaded = load(config)
+    assert load(resolved(loaded)).stages == loaded.stages
+    del config["run"][0]["method"]
+    with refused(ConfigurationError, "method: is missing"):
+        load(config)
+
+
+def test_constant_energy_asks_for_what_the_stage_before_had():
+    stages = [{"steps": 5, "temperature": "200 K"}, {"steps": 5, "method": METHODS["nve"]}]
+    loaded = load(staged(stages))
+    assert [loaded.asked(one).temperature for one in loaded.systems] == [200, 200]
+
+
+def test_a_temperature_that_nothing_follows_is_refused(whole):
+    with refused(
+        ConfigurationError, "systems[0]: a temperature has no meaning for nve: velocities"
+    ):
+        load(going_on(whole.path, systems=[{"temperature": "500 K"}]))
+    assert load(going_on(whole.path, run={"steps": 5, "start_from": whole.path})).structures
+
+
+def test_a_run_in_other_units_is_not_started_from(whole):
+    reduced = going_on(whole.path, units="lj")
+    reduced["method"] = {"type": "md", "ensemble": "nve", "time_step": 0.001, "skin": 0.3}
+    parameters = {"Ar": {"epsilon": 1.0, "sigma": 1.0}}
+    reduced["potential"] = [{"type": "lennard_jones", "cutoff": 2.5, "parameters": parameters}]
+    with refused(ConfigurationError, "has other units"):
+        load(reduced)

@@ -12,6 +12,7 @@ from ase import Atoms
 
 from instar.app.ase.structures import distinct, labels_of, unfit
 from instar.app.config.systems import Beginning, Wanted
+from instar.app.config.text import wrong_text
 from instar.storage import StorageError, read_arrays
 
 __all__ = ["packed", "unpacked"]
@@ -47,6 +48,9 @@ def _systems(systems: Sequence[Wanted]) -> dict[str, np.ndarray]:
     return {name: np.array(column, _SYSTEMS.get(name, float)) for name, column in columns}
 
 
+_LONGEST = 1000
+"""Characters of a name."""
+
 _SYSTEMS: dict[str, Any] = {"entry": np.int64, "name": str}
 """Fields of `Wanted` that are not numbers that may be missing."""
 
@@ -64,6 +68,8 @@ def _fixed(atoms: Atoms) -> np.ndarray:
 
 def unpacked(path: Path) -> Beginning:
     """What `packed` was called with, as far as a run is concerned; else a `StorageError`."""
+    if path.exists() and not path.is_file():  # a pipe would never end
+        raise StorageError("it is not a file")
     content = read_arrays(path.read_bytes())
     _check(content)
     structures = list(_unpacked_structures(content))
@@ -91,6 +97,8 @@ def _check_systems(content: dict[str, np.ndarray], structures: int) -> None:
         column, kind = content.get(name), np.dtype(_SYSTEMS.get(name, float)).kind
         if column is None or column.shape != rows.shape or column.dtype.kind != kind:
             raise StorageError(f"{name} is missing, or does not fit {len(rows)} systems")
+        if name == "name" and any(len(n) > _LONGEST or wrong_text(n) for n in set(column.tolist())):
+            raise StorageError("name has entries that are not names")
         if kind == "f" and np.isinf(column).any():
             raise StorageError(f"{name} has entries that are not finite")
         if name.endswith("temperature") and np.any(column < 0):

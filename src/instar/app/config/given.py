@@ -57,6 +57,8 @@ def plain(value: Any) -> Any:
         return {key: plain(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
         return [plain(entry) for entry in value]
+    if isinstance(value, Path):
+        return str(value)
     return value.tolist() if isinstance(value, np.generic | np.ndarray) else value
 
 

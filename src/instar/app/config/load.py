@@ -83,6 +83,14 @@ class Loaded:
         """The method of the production."""
         return self.production.method
 
+    def asked(self, system: Wanted) -> Wanted:
+        """What a system is to have in the production; what it had before where that keeps none."""
+        keeping = [stage for stage in self.stages if stage.method.has_set_points]
+        if self.method.has_set_points or not keeping:
+            return self.production.wanted(system)
+        temperature, pressure = keeping[-1].wanted(system).last_conditions
+        return Wanted(system.entry, system.name, temperature, pressure)
+
     @property
     def ends_with_ramp(self) -> bool:
         """Whether conditions follow the steps of the production, which can't be more then."""
@@ -238,7 +246,9 @@ def _read(data: dict[str, Any], folder: Path, brought: _Brought) -> Loaded:
 def _begun(given: Given, folder: Path, seed: int, problems: list[Problem]) -> Beginning:
     entries = _entries(given.resolved)
     origin = start_of(given.data)
-    if not isinstance(origin, str):
+    if origin is not None and not isinstance(origin, str):
+        return Beginning((), ())
+    if origin is None:
         return beginning(entries, folder, seed, given.structures, problems)
     if problems:  # a file that is wrong in itself is not tried with another run
         return Beginning((), ())

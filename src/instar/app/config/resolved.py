@@ -25,6 +25,8 @@ def resolved(loaded: Loaded) -> dict[str, Any]:
     for key, entries in (("potential", POTENTIAL_ENTRIES), ("observe", OBSERVER_ENTRIES)):
         if data.get(key) is not None and not is_record(data[key]):
             found[key] = _entries(data[key], entries)
+    if data.get("method") is None:  # that of the last stage
+        del found["method"]
     topology = data.get("topology")
     if topology is not None:
         del found["potential"]

@@ -90,7 +90,7 @@ def with_method(data: dict[str, Any]) -> dict[str, Any]:
     if data.get("method") is not None or not isinstance(run, list) or not run:
         return data
     own = [stage.get("method") if isinstance(stage, dict) else None for stage in run]
-    return data if None in own else {**data, "method": own[-1]}
+    return {**data, "method": own[-1]} if all(own) else data
 
 
 def stages_of(
@@ -212,6 +212,21 @@ def conditions_lacking(
             where = f" (stage {stage.name})" if is_listed else ""
             yield from ((place, f"{text}{where}") for text in _lacking(stage, wanted))
     yield from _pressures_without_meaning(stages, config)
+    yield from _temperatures_without_meaning(stages, config)
+
+
+def _temperatures_without_meaning(stages: Sequence[Stage], config: Config) -> Iterator[Problem]:
+    """Velocities are those of the run before: no temperature is drawn for."""
+    first = config.run[0] if isinstance(config.run, list) else config.run
+    if first.start_from is None or stages[0].method.has_set_points or stages[0].settles:
+        return
+    text = f"a temperature has no meaning for {stages[0].method.label}: velocities are kept"
+    if stages[0].temperature is not None:
+        yield (*stages[0].place, "temperature"), text
+    if not any(stage.method.has_set_points for stage in stages):
+        for number, entry in enumerate(config.systems):
+            if entry.temperature is not None:
+                yield ("systems", number), text
 
 
 def _pressures_without_meaning(stages: Sequence[Stage], config: Config) -> Iterator[Problem]:

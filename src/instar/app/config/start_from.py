@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 from ase import Atoms
 
+from instar.app.ase.structures import labels_of
 from instar.app.config.schema import SystemConfig
 from instar.app.config.stages import start_of
 from instar.app.config.systems import Beginning, Wanted, ends_of
-from instar.app.config.text import Place
+from instar.app.config.text import Place, read_yaml
+from instar.app.config.units import is_reduced
 from instar.storage import StorageError
 
 __all__ = ["place_of", "started", "with_systems"]
@@ -55,9 +57,15 @@ def started(
 
     try:
         end = ended(folder)
-    except StorageError as error:
+        units = read_yaml(folder / "config.yaml").data.get("units")
+    except (StorageError, OSError) as error:
         problems.append(((), str(error)))
         return None
+    if (units == "lj") != is_reduced():
+        problems.append(((), f"the run in {folder} has other units"))
+    for atoms in end.structures:  # arrays on disk can't tell none from zero
+        if not atoms.get_initial_charges().any():
+            atoms.arrays.pop("initial_charges", None)
     count = len(end.systems)
     if len(entries) not in (1, count):
         text = f"the run in {folder} has {count} systems: give one entry for all, or one for each"
@@ -68,7 +76,10 @@ def started(
             text = "the systems are those of the run that it starts from: no sweep, no copies"
             problems.append((("systems", number), text))
     if topology is not None and not all(_is_same(atoms, topology) for atoms in end.structures):
-        text = f"its atoms are not those of the run in {folder}"
+        text = (
+            f"its atoms are not those of the run in {folder}: elements, labels, charges and masses "
+            "must be the same, in the same order"
+        )
         problems.append((("topology",), text))
     systems = [
         _under(wanted, n if len(entries) > 1 else 0, entries[n if len(entries) > 1 else 0])
@@ -78,7 +89,13 @@ def started(
 
 
 def _is_same(atoms: Atoms, topology: Atoms) -> bool:
-    return np.array_equal(atoms.numbers, topology.numbers)
+    """Whether all that a topology says of its atoms is what the run had, in the same order."""
+    return (
+        np.array_equal(atoms.numbers, topology.numbers)
+        and labels_of(atoms) == labels_of(topology)
+        and np.allclose(atoms.get_initial_charges(), topology.get_initial_charges())
+        and np.allclose(atoms.get_masses(), topology.get_masses())
+    )
 
 
 def _under(wanted: Wanted, number: int, entry: SystemConfig) -> Wanted:

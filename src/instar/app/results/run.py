@@ -100,7 +100,7 @@ class Run:
         made = self.trajectory.thermo["step"]
         ends = [*list(first.values())[1:], int(max(made, default=0))]
         begins = zip(first.items(), ends, strict=True)
-        return {name: range(begin, end) for (name, begin), end in begins}
+        return {name: range(begin, min(end, ends[-1])) for (name, begin), end in begins}
 
     @property
     def structures(self) -> list[Atoms]:
@@ -171,7 +171,8 @@ class Run:
         trajectory = self.trajectory
         systems = [n for n in trajectory.recorded if trajectory.periodic(n).all()]
         count = min(map(trajectory.count, systems), default=0)
-        frames = range(count)[trajectory.production]
+        first = list(trajectory.stages.values())[-1]
+        frames = np.flatnonzero(trajectory.steps[:count] > first).tolist()
         if not frames:
             raise ObserverError(
                 "No system that repeats along all axes has frames, so there is no g(r)."

@@ -98,7 +98,7 @@ _ASKED = {"temperature": "K", "pressure": "bar"}
 
 def _asked(loaded: Loaded, system: int) -> dict[str, dict[str, Any]]:
     """What a system was to have in the production, as far as it is known; ``last``: of a ramp."""
-    units, wanted = loaded.units, loaded.production.wanted(loaded.systems[system])
+    units, wanted = loaded.units, loaded.asked(loaded.systems[system])
     found: dict[str, dict[str, Any]] = {}
     for name, unit in _ASKED.items():
         first, last = getattr(wanted, name), getattr(wanted, f"last_{name}")

@@ -39,7 +39,7 @@ def _marks_of_stages(loaded: Loaded) -> dict[str, Any]:
         *before, end = run
         marks: dict[str, Any] = {"run": _digest([*before, {**end, "steps": None}])}
     else:
-        marks = {"run.equilibration": last.first}
+        marks = {"run.equilibration": last.first, "run.start_from": run.get("start_from")}
     return marks | ({"run.steps": last.steps} if loaded.ends_with_ramp else {})
 
 

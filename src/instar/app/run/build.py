@@ -24,12 +24,17 @@ __all__ = ["FIXED", "Job", "OutgrownError", "Phase", "built", "bytes_of", "need_
 
 
 class Phase(NamedTuple):
-    """The step of a stage, where that ends, and how many are made before the host reads rows."""
+    """The step of a stage, where that ends, and how many are made before the host reads rows.
+
+    ``begins_at`` is the step at which its method begins afresh; None where it goes on with the
+    state of the stage before.
+    """
 
     name: str
     step: Observing
     last: int
     longest_chunk: int
+    begins_at: int | None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,12 +92,19 @@ def _built(loaded: Loaded, systems: range) -> Job:
     kind = kind_of(loaded)
     state = kind.state(systems)
     steps = kind.steps(systems)
-    for step in steps:
+    for step in reversed(steps):  # the first one comes last, and is what the state is ready for
         state = step.begin(state)
     state, longest = watched(kind, state)
+    before = [None, *(stage.method for stage in loaded.stages)]
     phases = tuple(
-        Phase(stage.name, Observing(step), stage.last, most)
-        for stage, step, most in zip(loaded.stages, steps, longest, strict=True)
+        Phase(
+            stage.name,
+            Observing(step),
+            stage.last,
+            most,
+            stage.first if stage.first and stage.method != method else None,
+        )
+        for stage, step, most, method in zip(loaded.stages, steps, longest, before, strict=False)
     )
     return Job(kind, systems, kind.placed(state), phases, loaded.config.seed)
 

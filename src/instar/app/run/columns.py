@@ -47,7 +47,7 @@ def _streams(kind: Kind) -> dict[str, dict[str, Column]]:
 
 def _constants(loaded: Loaded, counts: np.ndarray) -> dict[str, dict[str, Any]]:
     structures = loaded.structures
-    conditions = map(loaded.production.wanted, loaded.systems)
+    conditions = map(loaded.asked, loaded.systems)
     wanted = [(w.temperature, w.pressure) for w in conditions]
     asked = np.array([[np.nan if x is None else x for x in row] for row in wanted])
     return {

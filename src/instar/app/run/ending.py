@@ -30,7 +30,7 @@ def write_end(
 
 
 def _at_end(loaded: Loaded, system: int) -> Wanted:
-    wanted = loaded.production.wanted(loaded.systems[system])
+    wanted = loaded.asked(loaded.systems[system])
     temperature, pressure = wanted.last_conditions
     return Wanted(system, loaded.names[system], temperature, pressure)
 

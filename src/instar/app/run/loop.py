@@ -16,7 +16,7 @@ import numpy as np
 
 from instar.app.config import Loaded
 from instar.app.run.agreement import check_agreement, marks_of
-from instar.app.run.build import Job, OutgrownError, built, bytes_of, need_of_chunk
+from instar.app.run.build import Job, OutgrownError, Phase, built, bytes_of, need_of_chunk
 from instar.app.run.columns import appending, recording_of
 from instar.app.run.directory import RunDirectory, RunDirectoryError
 from instar.app.run.documents import wrong_meta
@@ -154,6 +154,8 @@ class RunLoop:
             )
         self.standing = Standing.from_json(meta)
         self._check_length(max(meta["step"], *(end.step for end in self.standing.ends.values()), 0))
+        for number in self.left:
+            remove_end(self.directory, systems_of(self.plan, number).start)
         self.batch, self.checkpoints = starts.index(meta["systems"][0]), meta["number"]
         self.segments_before = self.segments = meta["segments_before"]
         if range(*meta["systems"]) == systems_of(self.plan, self.batch):
@@ -302,7 +304,7 @@ class RunLoop:
     def _record_batch(self, job: Job, recording: Recording, background: Background) -> None:
         pause = self.loaded.config.output.checkpoint_every
         due = time.monotonic() + pause
-        if not int(self.state.step):
+        if not int(self.state.step) and self.segments == self.segments_before:
             first = beginning(job.kind, self.state)
             background.do(appending(recording, *first, self.loaded.time))
         while not (self._is_over or self.stop.is_set()):
@@ -316,6 +318,8 @@ class RunLoop:
     def _advance_a_chunk(self, job: Job) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
         step = int(self.state.step)
         phase = job.phase_at(step)
+        if step == phase.begins_at:
+            self._begin_stage(job, phase)
         count = min(self.chunk, phase.longest_chunk, phase.last - step)
         begin, sizes = time.monotonic(), sizes_of(self.state)
         if phase.name not in self.prepared:
@@ -338,6 +342,13 @@ class RunLoop:
             self.made, self.total, self._named(phase.name), thermo, self._memory_line()
         )
         return thermo, frames
+
+    def _begin_stage(self, job: Job, phase: Phase) -> None:
+        """With what a method that begins here needs: cells and chains at rest, a virial."""
+        sizes = sizes_of(self.state)
+        with self.memory.high_water.apart():
+            self.state = job.kind.placed(phase.step.begin(self.state))
+        self._say_what_grew(f"before the stage {phase.name}", sizes, sizes_of(self.state))
 
     def _named(self, phase: str) -> str:
         batches = len(self.plan.batches)

@@ -16,9 +16,11 @@ __all__ = ["in_precision", "precision_of"]
 def precision_of(tree: Any) -> contextlib.AbstractContextManager[Any]:
     """A context in which the numbers of a tree keep their digits: double precision is on if needed.
 
-    Where ``jax_enable_x64`` is off, JAX cuts doubles to single precision in most operations.
+    Where ``jax_enable_x64`` is off, JAX cuts doubles to single precision in most operations. A
+    state that has a ``dtype`` of its own is asked for that: parameters may have more digits.
     """
-    double = any(getattr(leaf, "dtype", None) == np.float64 for leaf in jax.tree.leaves(tree))
+    leaves = jax.tree.leaves(tree, is_leaf=lambda node: hasattr(node, "dtype"))
+    double = any(getattr(leaf, "dtype", None) == np.float64 for leaf in leaves)
     return jax.enable_x64(True) if double else contextlib.nullcontext()
 
 
