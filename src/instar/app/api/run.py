@@ -162,6 +162,7 @@ def resume(
     """
     shown = progress_of(progress)
     directory = RunDirectory.open(Path(out))
+    directory.check_goes_on()
     with directory.locked():
         changes = () if steps is None else (lengthening(directory.config, steps),)
         trust = Trust.of(trusted)
@@ -270,8 +271,6 @@ def _told(
     directory: RunDirectory, loaded: Loaded, shown: Progress
 ) -> Iterator[Callable[[str], None]]:
     """What tells of things that happen, in the log and to whoever looks."""
-    if not loaded.units.reduced:
-        shown.pace = loaded.method.pace
     columns = kind_of(loaded).THERMO.items()
     shown.shown = {name: loaded.units.label(q.unit) for name, q in columns if q.live}
 

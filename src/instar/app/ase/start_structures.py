@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from ase import Atoms
 
-from instar.app.ase.structures import distinct, labels_of, unfit
+from instar.app.ase.structures import distinct, labels_of, unfit, wrong_column
 from instar.app.config.systems import Beginning, Wanted
 from instar.app.config.text import wrong_text
 from instar.storage import StorageError, read_arrays
@@ -118,8 +118,6 @@ def _check(content: dict[str, np.ndarray]) -> None:
             raise StorageError(f"{name} is missing, or does not fit {systems} structures")
         if array.dtype.kind == "f" and not np.isfinite(array).all():
             raise StorageError(f"{name} has entries that are not finite")
-        if name == "masses" and np.any(array <= 0):
-            raise StorageError("masses has entries that are not above 0")
     if np.any(content["numbers"] < 0) or np.any(content["numbers"] > 118):
         raise StorageError("numbers has entries that are not atomic numbers")
 
@@ -156,10 +154,10 @@ def _unpacked_structures(content: dict[str, np.ndarray]) -> Any:
             masses=content["masses"][rows],
             charges=content["charges"][rows],
         )
-        if (why := _wrong_cell(atoms)) is not None:
-            raise StorageError(f"structure {number}: {why}")
         atoms.set_array("labels", content["labels"][rows])
         atoms.set_momenta(content["momenta"][rows])
+        if (why := _wrong_cell(atoms) or wrong_column(atoms)) is not None:
+            raise StorageError(f"structure {number}: {why}")
         if content["fixed"][rows].any():
             from ase.constraints import FixAtoms  # takes a while to import
 

@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 import functools
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -108,6 +108,12 @@ class Loaded:
             for stage in self.stages
         )
         return sum(parts)
+
+    def pace_at(self, step: int) -> Callable[[float], str]:
+        """What steps per second mean in the stage of the next step; nothing in reduced units."""
+        if self.units.reduced:
+            return lambda speed: ""
+        return next(stage for stage in self.stages if step < stage.last).method.pace
 
     @functools.cached_property
     def names(self) -> list[str]:
@@ -269,11 +275,11 @@ def _entries(data: dict[str, Any]) -> dict[int, SystemConfig]:
 
 
 def _validated(data: dict[str, Any], problems: list[Problem]) -> Config | None:
-    whole = with_method(data)
+    whole, model = with_method(data), config_model()
     try:
-        return config_model().model_validate(whole)
+        return model.model_validate(whole)
     except ValidationError as error:
-        found = [problem_of(problem, whole) for problem in error.errors()]
+        found = [problem_of(problem, whole, model) for problem in error.errors()]
         if whole is not data:  # the method is that of the last stage
             last = ("run", len(data["run"]) - 1)
             found = [((*last, *place) if place[0] == "method" else place, t) for place, t in found]

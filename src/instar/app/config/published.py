@@ -18,18 +18,43 @@ def schema() -> dict[str, Any]:
         parts = entries.adapter().json_schema(ref_template="#/$defs/{model}")
         whole["$defs"] |= parts.pop("$defs")
         whole["properties"][entries.key] = parts
-    _or_a_topology(whole)
+    listed = whole["properties"]["potential"]
+    whole["properties"]["potential"] = {"anyOf": [listed, listed["items"]]}
+    _brought(whole)
     whole["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     whole["title"] = "instar"
     return _quantities(whole)
 
 
-def _or_a_topology(whole: dict[str, Any]) -> None:
-    """With a topology there is no potential, and systems have its structure."""
-    whole["required"] = [key for key in whole["required"] if key not in ("potential", "systems")]
-    whole["anyOf"] = [{"required": ["potential", "systems"]}, {"required": ["topology"]}]
+def _brought(whole: dict[str, Any]) -> None:
+    """What need not be there because something else brings it.
+
+    A topology has a potential and structures, the run that another one starts from has structures,
+    and stages may each have a method.
+    """
+    whole["required"] = [key for key in whole["required"] if key not in _BROUGHT]
+    whole["allOf"] = [
+        {"anyOf": [{"required": [key]}, *others]} for key, others in _BROUGHT.items()
+    ]
     system = whole["$defs"]["SystemConfig"]
     system["required"] = [key for key in system["required"] if key != "structure"]
+
+
+def _in_run(*alternatives: dict[str, Any]) -> dict[str, Any]:
+    return {"properties": {"run": {"anyOf": [*alternatives]}}}
+
+
+_TOPOLOGY = {"required": ["topology"]}
+_START = {"required": ["start_from"]}
+_BROUGHT: dict[str, list[dict[str, Any]]] = {
+    "potential": [_TOPOLOGY],
+    "systems": [
+        _TOPOLOGY,
+        _in_run({"type": "object", **_START}, {"type": "array", "prefixItems": [_START]}),
+    ],
+    "method": [_in_run({"type": "array", "items": {"required": ["method"]}})],
+}
+"""For keys that may be left out, where."""
 
 
 _BOUNDS = {"gt": "exclusiveMinimum", "ge": "minimum", "lt": "exclusiveMaximum", "le": "maximum"}
@@ -37,13 +62,13 @@ _BOUNDS = {"gt": "exclusiveMinimum", "ge": "minimum", "lt": "exclusiveMaximum", 
 
 
 def _quantities(node: Any) -> Any:
-    """Every number may be written with a unit."""
+    """Every number may be written as text: with a unit, or as 1e6, which YAML takes for text."""
     if isinstance(node, list):
         return [_quantities(item) for item in node]
     if not isinstance(node, dict):
         return node
     changed = {_BOUNDS.get(key, key): _quantities(value) for key, value in node.items()}
-    if changed.get("type") == "number":
+    if changed.get("type") in ("number", "integer"):
         kept = {k: changed.pop(k) for k in ("title", "default", "description") if k in changed}
         return {**kept, "anyOf": [changed, {"type": "string"}]}
     return changed

@@ -25,9 +25,12 @@ def problems_of_reduced(
     data: dict[str, Any],
 ) -> Iterator[tuple[Place, str]]:
     """Defaults that are meant in Å or fs, and charges, which have no reduced unit here."""
-    for method in {id(stage.method): stage.method for stage in stages}.values():
-        for key in method.keys_with_units():
-            yield ("method", key), _NO_DEFAULT
+    listed = config.run if isinstance(config.run, list) else []
+    own = {("run", number) for number, stage in enumerate(listed) if stage.method}
+    for stage in stages:
+        place = (*stage.place, "method") if stage.place in own else ("method",)
+        for key in stage.method.keys_with_units():
+            yield (*place, key), _NO_DEFAULT
     for number, system in enumerate(config.systems):
         structure = system.structure
         if isinstance(structure, RandomStructure) and "distance" not in structure.model_fields_set:

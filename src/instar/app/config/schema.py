@@ -54,7 +54,8 @@ def _three(value: Any) -> Any:
     return [value] * 3 if number else value
 
 
-Repeat = Annotated[tuple[_Times, _Times, _Times], BeforeValidator(_three)]
+_Three = tuple[_Times, _Times, _Times]
+Repeat = Annotated[_Three, BeforeValidator(_three, json_schema_input_type=_Times | _Three)]
 
 _CLOCK = re.compile(r"\s*(\d+\.?\d*|\.\d+)\s*(s|min|h)\s*")
 _SECONDS = {"s": 1.0, "min": 60.0, "h": 3600.0}

@@ -12,12 +12,12 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from instar.app.config.methods import Method, inherited, method_keys, method_model
+from instar.app.config.methods import Method, inherited, method_model
 from instar.app.config.names import unique_names
+from instar.app.config.places import problem_of
 from instar.app.config.schema import Config, PressureRamp, RunConfig, StageConfig, TemperatureRamp
 from instar.app.config.systems import Wanted, ends_of
 from instar.app.config.text import Place
-from instar.app.config.words import told, value_at
 
 __all__ = ["Stage", "conditions_lacking", "rows_of", "stages_of", "start_of", "with_method"]
 
@@ -176,13 +176,12 @@ def _method(
     top: Mapping[str, Any], own: Mapping[str, Any], place: Place, problems: list[Problem]
 ) -> Method | None:
     """The method of a stage: what it says, and what has a meaning for that of the one on top."""
-    said = inherited(top, own)
+    said, kind = inherited(top, own), method_model()
     try:
-        return TypeAdapter(method_model()).validate_python(said)
+        return TypeAdapter(kind).validate_python(said)
     except ValidationError as error:
-        for problem in error.errors():
-            at = (*place, "method", *problem["loc"])
-            problems.append((at, told(problem, value_at(said, problem["loc"]), method_keys)))
+        found = [problem_of(problem, said, kind) for problem in error.errors()]
+        problems += [((*place, "method", *at), text) for at, text in found]
         return None
 
 

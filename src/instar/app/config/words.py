@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-__all__ = ["known_place", "nearest", "told", "value_at"]
+__all__ = ["known_place", "nearest", "told"]
 
 _BOUNDS = {
     "greater_than": ("gt", "above"),
@@ -30,14 +30,13 @@ _LENGTHS = {"too_short": ("min_length", "at least"), "too_long": ("max_length", 
 
 
 def told(
-    problem: Mapping[str, Any], given: Any, keys: Callable[[], list[str]], types: Sequence[str] = ()
+    problem: Mapping[str, Any], keys: Callable[[], list[str]], types: Sequence[str] = ()
 ) -> str:
     """One mistake, and the nearest name that would have been right.
 
-    ``given`` is what stands at its place, ``keys`` gives those that are known there, ``types`` are
-    those of the entries of a list.
+    ``keys`` gives those that are known at its place, ``types`` those that entries may have.
     """
-    context = problem.get("ctx", {})
+    context, given = problem.get("ctx", {}), problem["input"]
     named: dict[str, Callable[[], str]] = {
         "extra_forbidden": lambda: f"unknown key{nearest(str(problem['loc'][-1]), keys())}",
         "missing": lambda: "is missing",
@@ -96,16 +95,6 @@ def known_place(data: Any, place: Sequence[Any]) -> tuple[Any, ...]:
             break
         known.append(part)
     return tuple(known)
-
-
-def value_at(data: Any, place: Sequence[Any]) -> Any:
-    """What stands at a place of plain data; None if there is nothing."""
-    for part in place:
-        try:
-            data = data[part]
-        except (KeyError, IndexError, TypeError):
-            return None
-    return data
 
 
 def nearest(name: str, known: list[str]) -> str:

@@ -128,15 +128,17 @@ def _in_time(trajectory: Trajectory, loaded: Loaded, summary: Mapping[str, Any])
         return Section("In time", "", {})
     timed = "time" in thermo
     x, x_label = (thermo["time"] / 1000, "time (ps)") if timed else (thermo["step"], "steps")
-    before = loaded.production.first
-    shaded = loaded.time(before) / 1000 if timed else before
+    ends = np.array([loaded.production.first, loaded.production.last])
+    production = loaded.time(ends) / 1000 if timed else ends
     kept = loaded.method.has_set_points
     found, constant, dashed = {}, [], False
     for name, column in kind_of(loaded).THERMO.items():
         unit = trajectory.units[name]
         values, label = thermo[name], f"{name} ({unit})" if unit else name
         if column.shown == "change":
-            values, label = values - values[:1], f"{name}, change ({unit})"
+            within = " within a stage" if len(loaded.stages) > 1 else ""
+            label = f"{name}, change{within} ({unit})"
+            values = _changes(values, thermo["step"], loaded)
         known = np.flatnonzero(np.isfinite(values).any(axis=0)).tolist()
         if column.shown == "no" or not known:
             continue
@@ -144,15 +146,23 @@ def _in_time(trajectory: Trajectory, loaded: Loaded, summary: Mapping[str, Any])
             constant.append(name)
             continue
         lines = {system: (x, values[:, system]) for system in known}
-        asked = _asked_lines(name, summary, (shaded, x[-1])) if kept else {}
+        asked = _asked_lines(name, summary, production, x[-1]) if kept else {}
         dashed = dashed or bool(asked)
-        shown = Lines(lines, x_label, label, "", shaded, trajectory.names, asked)
+        shown = Lines(lines, x_label, label, "", production[0], trajectory.names, asked)
         found[name] = lines_figure(shown)
     earlier = ", ".join(stage.name for stage in loaded.stages[:-1])
     notes = [f"Grey: {earlier}."] if earlier else []
     notes += ["Dashed: what was asked for."] if dashed else []
     notes += [f"Constant, and not drawn: {', '.join(constant)}."] if constant else []
     return Section("In time", _quiet(" ".join(notes)), found)
+
+
+def _changes(values: np.ndarray, steps: np.ndarray, loaded: Loaded) -> np.ndarray:
+    """What has changed since the first row of a stage: another method conserves something else."""
+    begins = np.array([stage.first for stage in loaded.stages])
+    stage = np.maximum(np.searchsorted(begins, steps) - 1, 0)  # the start is of the first one
+    first = np.searchsorted(stage, stage)
+    return values - values[first]
 
 
 def _is_constant(values: np.ndarray) -> bool:
@@ -162,12 +172,13 @@ def _is_constant(values: np.ndarray) -> bool:
 
 
 def _asked_lines(
-    name: str, summary: Mapping[str, Any], ends: tuple[float, float]
+    name: str, summary: Mapping[str, Any], production: np.ndarray, reached: float
 ) -> dict[int, tuple[np.ndarray, np.ndarray]]:
-    """What systems were to have from the begin of the production to the end, by system."""
+    """What systems were to have in the production, as far as it has come, by system."""
+    made = np.array([production[0], max(reached, production[0])])
     wanted = {n: one.get("asked", {}).get(name) for n, one in enumerate(summary["systems"])}
     return {
-        system: (np.array(ends), np.array([one["value"], one.get("last", one["value"])]))
+        system: (made, np.interp(made, production, [one["value"], one.get("last", one["value"])]))
         for system, one in wanted.items()
         if one is not None
     }

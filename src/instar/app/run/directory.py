@@ -40,15 +40,19 @@ from instar.app.run.inputs import write_input
 from instar.memory import Plan
 from instar.storage import StorageError, write_atomically
 
-__all__ = ["VERSION", "RunDirectory", "RunDirectoryError"]
+__all__ = ["AGAIN", "VERSION", "RunDirectory", "RunDirectoryError"]
 
 
 class RunDirectoryError(StorageError):
     """A folder that a run can't live in."""
 
 
-VERSION = 1
-"""Of the layout of a folder; folders from before it had a version are read as well."""
+VERSION = 2
+"""Of the layout of a folder. Before version 2 recordings had no row of the start, and there was no
+``end``: such folders, some of which have no version, are read, but no run goes on in them."""
+
+AGAIN = "Run its configuration again in a new folder: instar run CONFIG --out DIR"
+"""What to do with a folder of an older version."""
 
 _STAGE = ".new"
 """What a folder is made in, before it has its name; one that is left over holds nothing."""
@@ -148,15 +152,33 @@ class RunDirectory:
     def open(path: Path) -> RunDirectory:
         """The folder of a run that has begun."""
         directory = RunDirectory(path)
-        if not directory.config.is_file():
+        try:
+            is_there = directory.config.is_file()
+        except OSError as error:  # such as a name that is too long, which is not repeated here
+            text = f"The folder {str(path)[:80]}… can't be read: {error.strerror}."
+            raise RunDirectoryError(text) from error
+        if not is_there:
             raise RunDirectoryError(f"There is no run in {path}: it has no config.yaml.")
-        version = (directory.read_json("provenance.json") or {}).get("folder", VERSION)
-        if version != VERSION:
+        if (version := directory.version) not in range(1, VERSION + 1):
             raise RunDirectoryError(
-                f"{path} is the folder of a run of version {version}; this instar reads version "
-                f"{VERSION}."
+                f"{path} is the folder of a run of version {version}; this instar reads versions "
+                f"1 to {VERSION}."
             )
         return directory
+
+    @property
+    def version(self) -> Any:
+        """Of its layout, as the folder says itself."""
+        return (self.read_json("provenance.json") or {}).get("folder", 1)
+
+    def check_goes_on(self) -> None:
+        """Refuse to add to what an older version has recorded."""
+        if self.version != VERSION:
+            raise RunDirectoryError(
+                f"The run in {self.path} was begun by an older instar (version {self.version} of "
+                f"its folder; this one writes {VERSION}), whose recordings lack the row of the "
+                f"start: it can be read, but not continued.\n{AGAIN}"
+            )
 
     def start(self) -> Beginning:
         """What the systems began with, to the bit."""

@@ -14,7 +14,7 @@ from ase import Atoms
 from instar.app.ase.start_structures import packed, unpacked
 from instar.app.config import Loaded
 from instar.app.config.systems import Beginning, Wanted
-from instar.app.run.directory import RunDirectory, RunDirectoryError
+from instar.app.run.directory import AGAIN, VERSION, RunDirectory, RunDirectoryError
 from instar.storage import StorageError, write_atomically
 
 __all__ = ["ended", "remove_end", "write_end"]
@@ -51,6 +51,11 @@ def ended(path: Path) -> Beginning:
     parts = [_read(file) for file in sorted(directory.end.glob("*.npz"))]
     systems = [wanted for part in parts for wanted in part.systems]
     if [wanted.entry for wanted in systems] != list(range(count)):
+        if directory.version != VERSION:
+            raise RunDirectoryError(
+                f"The run in {path} was made by an older instar (version {directory.version} of "
+                f"its folder), which did not keep the velocities of the end.\n{AGAIN}"
+            )
         raise RunDirectoryError(
             f"The run in {path} has not come to its end. Go on with: instar resume {path}"
         )

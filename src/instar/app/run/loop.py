@@ -338,6 +338,7 @@ class RunLoop:
         took = time.monotonic() - begin
         self.chunk = int(np.clip(count * _CHUNK_SECONDS / max(took, 1e-3), 1, 4 * self.chunk))
         self._look_for_explosions(job.systems)
+        self.progress.pace = self.loaded.pace_at(step)
         self.progress.update(
             self.made, self.total, self._named(phase.name), thermo, self._memory_line()
         )

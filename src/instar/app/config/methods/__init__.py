@@ -11,7 +11,7 @@ from pydantic import Field
 from instar.app.config.methods import md
 from instar.app.config.methods.base import Method
 
-__all__ = ["Method", "inherited", "method_keys", "method_model"]
+__all__ = ["Method", "inherited", "method_model"]
 
 _KINDS = (md.model,)
 """What makes the model of each kind, with the keys of all that is declared for it."""
@@ -28,11 +28,6 @@ def _union(models: tuple[type[Method], ...]) -> Any:
         return models[0]
     union: Any = Union[models]  # noqa: UP007 (built here)
     return Annotated[union, Field(discriminator="type")]
-
-
-def method_keys() -> list[str]:
-    """Keys that a method of some kind may have."""
-    return sorted({key for make in _KINDS for key in make().model_fields})
 
 
 def inherited(top: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
