@@ -90,9 +90,7 @@ _CHECKS = {
     "type": _type,
     "anyOf": _alternatives(1, len),
     "oneOf": _alternatives(1, lambda options: 1),
-    "allOf": lambda options, *rest: (
-        text for one in options for text in _misfits(one, *rest[:3])
-    ),
+    "allOf": lambda options, *rest: (text for one in options for text in _misfits(one, *rest[:3])),
     "$ref": _ref,
     "required": _required,
     "properties": _properties,

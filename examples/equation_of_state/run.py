@@ -13,20 +13,17 @@ import dataclasses
 import sys
 from pathlib import Path
 
-from instar.app.cli.main import set_up
+from instar.__main__ import main as command
+from instar.__main__ import set_up
 
 set_up()
 
 import numpy as np
+import yaml
 from matplotlib.figure import Figure
 from thol import for_few_atoms, pressure_and_energy
 
 import instar
-from instar.app.api.run import StoppedError
-from instar.app.cli.main import main as command
-from instar.app.config import load
-from instar.app.report import Section, write_report
-from instar.app.report.figures import inked, plain, save_png
 from instar.observables import block_average
 from instar.units import BOLTZMANN, bar
 
@@ -70,15 +67,15 @@ class States:
         )
 
 
-def measured(run, loaded):
+def measured(run):
     """The states of a run. p = ρk_BT + W/3V: the kinetic part is known, so T does not add noise."""
-    (pair,) = loaded.config.potential
+    (pair,) = yaml.safe_load((run.path / "config.yaml").read_text())["potential"]
     argon = pair["parameters"]["Ar"]
     epsilon, sigma = (float(str(argon[name]).split()[0]) for name in ("epsilon", "sigma"))
-    thermo = run.trajectory.thermo
-    after = thermo["step"] > loaded.production.first
-    atoms = np.array([len(structure) for structure in loaded.structures])
-    temperature = np.array([wanted.temperature for wanted in loaded.systems]) * BOLTZMANN
+    thermo, atoms = run.thermo, run.averages["atoms"]
+    after = thermo["step"] > run.stages["production"].start
+    asked = [system["asked"]["temperature"]["value"] for system in run.summary["systems"]]
+    temperature = np.array(asked) * BOLTZMANN
     volume = thermo["volume"][after]
     missing = (atoms * temperature - 2 / 3 * thermo["kinetic"][after]) / volume
     pressure = (thermo["pressure"][after] * bar + missing) * sigma**3 / epsilon
@@ -107,7 +104,7 @@ def isotherms(axes, states, which):
     axes.set_xlabel("ρ*")
     axes.set_ylabel(("p*", "U/Nε")[which])
     axes.legend(frameon=False, fontsize=7)
-    plain(axes)
+    axes.spines[["top", "right"]].set_visible(False)
 
 
 def residuals(axes, states):
@@ -119,7 +116,7 @@ def residuals(axes, states):
     axes.set_xlabel("system")
     axes.set_ylabel("residual (standard errors)")
     axes.legend(frameon=False, fontsize=7)
-    plain(axes)
+    axes.spines[["top", "right"]].set_visible(False)
 
 
 DRAWN = {
@@ -135,7 +132,6 @@ def pictures(states):
     for name, draw in DRAWN.items():
         figures[name] = Figure(figsize=(4.6, 3.0), layout="constrained")
         draw(figures[name].add_subplot(), states)
-        inked(figures[name])
     return figures
 
 
@@ -180,7 +176,7 @@ def section(states):
         '</div><p class="quiet">Published: M. Thol et al., J. Phys. Chem. Ref. Data 45, 023101 '
         "(2016), for as many atoms. Residuals of p* and U/N in standard errors.</p>"
     )
-    return Section("Equation of state", text, pictures(states))
+    return "Equation of state", text, pictures(states)
 
 
 def verdict(states):
@@ -193,11 +189,11 @@ def verdict(states):
     )
 
 
-def compared(run, loaded):
+def compared(run):
     """The states of a run, which are written into the report and a table."""
-    states = measured(run, loaded)
-    page = write_report(run.directory, loaded, [section(states)])
-    save_png(overview(states), run.path / "report" / "overview.png")
+    states = measured(run)
+    page = run.report(section(states))
+    overview(states).savefig(run.path / "report" / "overview.png", dpi=150)
     with open(run.path / "report" / "equation_of_state.csv", "w", newline="") as file:
         csv.writer(file).writerows([HEADS, *rows_of(states)])
     print("\n".join("  ".join(f"{cell:>17}" for cell in row) for row in (HEADS, *rows_of(states))))
@@ -216,23 +212,18 @@ def main(arguments=None):
     print("The plan:")
     if command(["plan", str(config), *changes]):
         return 1
-    loaded = load(config, options.changes)
-    try:
-        run = done(config, options)
-    except StoppedError as stopped:
-        print(f"{stopped}\nOr call this again.")
-        return 130
-    states = compared(run, loaded)
+    if code := done(config, changes, options.out):
+        return code
+    states = compared(instar.open(options.out))
     return 0 if states.agree.mean() >= ENOUGH else 1
 
 
-def done(config, options):
-    """The run, to its end; one that was started before is continued."""
-    if (options.out / "config.yaml").exists():
-        print(f"{options.out} has a run already: it is continued, or read again if it is complete.")
-        return instar.resume(options.out, progress=True, report=False)
-    changes = options.changes
-    return instar.run(config, out=options.out, changes=changes, progress=True, report=False)
+def done(config, changes, out):
+    """The exit code of the run, to its end; one that was started before is continued."""
+    if (out / "config.yaml").exists():
+        print(f"{out} has a run already: it is continued, or read again if it is complete.")
+        return command(["resume", str(out)])
+    return command(["run", str(config), "--out", str(out), *changes])
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ from jax import Array, lax
 
 from instar.core.data import Index, Table
 from instar.core.lens import Lens, lens
-from instar.core.typing import SystemId
+from instar.core.typing import Label, SystemId
 from instar.core.utils.declaration import option
 from instar.core.utils.jax import dataclass, field
 from instar.core.utils.precision import in_precision
@@ -36,7 +36,6 @@ from instar.observables.finding import Curve, Finding
 from instar.observables.selection import (
     ObserverError,
     counted_systems,
-    labelled,
     require_known,
     require_labels,
 )
@@ -84,8 +83,8 @@ class RadialDistribution:
     density: Total  # (systems, bins): V c / P, summed over frames
     around: Total  # (systems, bins): c / N_a
     frames: Array  # (systems,) int32
+    pair: Index[Label] | None  # (2,) centres and neighbors: data, so that pairs share a program
     r_max: float = field(static=True)
-    pair: tuple[str | None, str | None] = field(static=True)
     where: Lens[Any, Any] | None = field(static=True)
 
     @staticmethod
@@ -153,15 +152,15 @@ class RadialDistribution:
             require_labels(state, *(pair or ()))
         dtype = state.particles.data.positions.dtype
         sums = Total.zeros((len(state.systems), bins), dtype)
-        names = (None, None) if pair is None else pair
-        tables = _seen(state, _members(state, names), r_max * jnp.eye(3, dtype=dtype)[None])
+        labels = None if pair is None else _labels(state, pair)
+        tables = _seen(state, _members(state, labels), r_max * jnp.eye(3, dtype=dtype)[None])
         return RadialDistribution(
             neighbors=NeighborList.of(*tables, float(r_max), skin),
             density=sums,
             around=sums,
             frames=jnp.zeros(len(state.systems), jnp.int32),
+            pair=labels,
             r_max=float(r_max),
-            pair=names,
             where=where,
         )
 
@@ -281,11 +280,27 @@ def _check(state: Any, r_max: float, bins: int) -> None:
         )
 
 
-def _members(state: Any, pair: tuple[str | None, str | None]) -> tuple[Array, Array]:
+def _labels(state: Any, pair: tuple[str, str]) -> Index[Label]:
+    """The labels of a pair among those of a state; out of bounds where no particle can have it."""
+    known = state.particles.data.labels.vocabulary
+    places = {str(key): place for place, key in enumerate(known)}
+    codes = np.array([places.get(label, len(known)) for label in pair], np.int32)
+    return Index(known, jnp.asarray(codes))
+
+
+def _members(state: Any, pair: Index[Label] | None) -> tuple[Array, Array]:
     """(particles,) the centres and the neighbors, of systems that count."""
     everyone = AllParticles.of(state.particles, state.systems)
-    counts = state.systems.set_data(counted_systems(state.systems))[everyone.system]
-    return labelled(everyone, pair[0]) & counts, labelled(everyone, pair[1]) & counts
+    counts = (
+        everyone.there & state.systems.set_data(counted_systems(state.systems))[everyone.system]
+    )
+    if pair is None:
+        return counts, counts
+    labels = everyone.particles.data.labels
+    if labels.vocabulary != pair.vocabulary:
+        raise ObserverError("The particles have other labels than those of the first state.")
+    first, second = (labels.indices == pair.indices[k] for k in range(2))
+    return counts & first, counts & second
 
 
 def _both(members: tuple[Array, Array]) -> Array:

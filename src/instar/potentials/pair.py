@@ -331,9 +331,15 @@ class Pair(Potential):
         known = [str(key) for key in labels.vocabulary]
         numbers = np.array([places.get(name, -1) for name in known], np.int32)
         own = jnp.asarray(numbers)[jnp.clip(labels.indices, 0, len(known) - 1)]
+        if (numbers < 0).any():  # where none is, XLA would search a constant for one, for seconds
+            self._check_known(everyone, own, known)
+        return jnp.maximum(own, 0)
+
+    def _check_known(self, everyone: AllParticles, own: Array, labels: Sequence[str]) -> None:
+        """No particle has a label without parameters."""
         missing = everyone.there & (own < 0)
         if not is_traced(missing) and bool(missing.any()):
-            unknown = known[int(labels.indices[int(jnp.argmax(missing))])]
+            unknown = labels[int(_labels(everyone).indices[int(jnp.argmax(missing))])]
             raise MissingPairError(
                 f"{type(self.formula).__name__} has no parameters for {unknown!r}; "
                 f"it knows {', '.join(self.species)}."
@@ -345,7 +351,6 @@ class Pair(Potential):
             fmt_args={"particle": jnp.argmax(missing)},
             exception_type=MissingPairError,
         )
-        return jnp.maximum(own, 0)
 
     def _check_given(self, everyone: AllParticles, species: Array | None) -> None:
         """Every two species that are in one system have parameters."""

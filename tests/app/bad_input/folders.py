@@ -18,7 +18,7 @@ from app.runs import configuration
 from instar.app.config import load
 from instar.app.run.agreement import marks_of
 from instar.app.run.columns import appending, recording_of
-from instar.app.run.directory import RunDirectory
+from instar.app.run.directory import VERSION, RunDirectory
 from instar.app.run.kinds import kind_of
 from instar.storage import packed_arrays, write_checkpoint
 
@@ -47,7 +47,8 @@ PLAN = {
 def sent(here):
     """A run's folder made by hand: two frames, two rows of thermo, a checkpoint without a state."""
     loaded = load(configuration())
-    directory = RunDirectory.create(here / "run", loaded, {"plan.json": PLAN})
+    about = {"plan.json": PLAN, "provenance.json": {"folder": VERSION}}
+    directory = RunDirectory.create(here / "run", loaded, about)
     recording = recording_of(directory.trajectory, kind_of(loaded), 0, range(2))
     streams = {
         name: {
@@ -326,8 +327,8 @@ _ROWS = {
     "a longer ramp": Row(structures(last_temperature=np.array([90.0, 90.0])), "The run in HERE/run can't be made longer: the ramps of its systems end with it.", (*RESUME, "--steps", "999")),
     "steps without an end on the command line": Row(lambda folder: None, "HERE/run/config.yaml:29: run.steps: 99999999999 is out of range: must be below 4294967295", (*RESUME, "--steps", "99999999999")),
     # Documents
-    "a folder of another version": Row(document("provenance.json", folder=9), "HERE/run is the folder of a run of version 9; this instar reads version 1.", REPORT),
-    "a folder of a version in words": Row(document("provenance.json", folder="one"), "HERE/run is the folder of a run of version one; this instar reads version 1.", REPORT),
+    "a folder of another version": Row(document("provenance.json", folder=9), "HERE/run is the folder of a run of version 9; this instar reads versions 1 to 2.", REPORT),
+    "a folder of a version in words": Row(document("provenance.json", folder="one"), "HERE/run is the folder of a run of version one; this instar reads versions 1 to 2.", REPORT),
     "a provenance that is a list": Row(written("provenance.json", b"[]"), "HERE/run/provenance.json is damaged: it: input should be a valid dictionary.", REPORT),
     "versions that are numbers": Row(document("provenance.json", versions={"jax": 3}), "HERE/run/provenance.json is damaged: versions.jax: input should be a valid string.", REPORT),
     "a document that is no text": Row(written("provenance.json", b"\xff\xfe"), "HERE/run/provenance.json is damaged: Expecting value: line 1 column 1 (char 0).", REPORT),
@@ -365,7 +366,9 @@ _ROWS = {
     "structures that are packed": Row(packed, "HERE/run/structures.npz can't be read: counts.npy is packed, and could be of any size.", RESUME),
     "structures with a pickle": Row(written("structures.npz", archive(counts=OBJECTS)), "HERE/run/structures.npz can't be read: counts.npy holds object, not numbers or text.", RESUME),
     "structures that claim 8 TiB": Row(written("structures.npz", archive(counts=HUGE)), "HERE/run/structures.npz can't be read: counts.npy claims 8796093022208 bytes, and has 8.", RESUME),
-    "structures with a mass below zero": Row(structures(masses=np.full(59, -1.0)), "HERE/run/structures.npz can't be read: masses has entries that are not above 0.", RESUME),
+    "structures with a mass below zero": Row(structures(masses=np.full(59, -1.0)), "HERE/run/structures.npz can't be read: structure 0: atom 0 has the mass -1.0; it must be above 0 and below 1e+09 amu.", RESUME),
+    "structures with a mass beyond all": Row(structures(masses=np.full(59, 4e301)), "HERE/run/structures.npz can't be read: structure 0: atom 0 has the mass 4e+301; it must be above 0 and below 1e+09 amu.", RESUME),
+    "a folder of an older version": Row(document("provenance.json", folder=1), "The run in HERE/run was begun by an older instar (version 1 of its folder; this one writes 2), whose recordings lack the row of the start: it can be read, but not continued.\nRun its configuration again in a new folder: instar run CONFIG --out DIR", RESUME),
     "structures with a cell of nothing": Row(structures(cell=np.zeros((2, 3, 3))), "HERE/run/structures.npz can't be read: structure 0: its cell repeats along a vector of length 0.", RESUME),
     "structures at one place": Row(structures(positions=np.zeros((59, 3))), "The checkpoints in HERE/run are those of another configuration: structures.npz differs.", RESUME),
     "structures of systems that are none": Row(structures(structure=np.array([0, 7])), "HERE/run/structures.npz can't be read: structure has entries beyond the 2 structures.", RESUME),

@@ -109,6 +109,10 @@ def with_system(**structure):
     )
 
 
+LATER = [
+    {"steps": 5, "method": {"time_constant": 1}},
+    {"steps": 5, "method": {"thermostat": "nose_hoover"}},
+]
 MISTAKES = {
     "a unit": (
         REDUCED | {"method": REDUCED["method"] | {"time_step": "2 fs"}},
@@ -121,6 +125,10 @@ MISTAKES = {
     "no time constant": (
         without("time_constant"),
         "method.time_constant: has no default in reduced units; give it as a bare number",
+    ),
+    "no time constant in a stage": (
+        without("time_constant") | {"run": LATER},
+        "run[1].method.time_constant: has no default in reduced units; give it as a bare number",
     ),
     "no reach": (
         REDUCED | {"observe": [{"type": "radial_distribution", "every": 5}]},

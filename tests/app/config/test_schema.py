@@ -4,9 +4,11 @@ import copy
 import json
 import re
 
+import ase.io
 import pytest
 import yaml
-from app.runs import METHODS, OBSERVE, ROOT, configuration
+from app.runs import METHODS, OBSERVE, ROOT, configuration, written
+from ase.build import bulk
 from json_schema import misfits
 
 from instar.app.config import load
@@ -47,7 +49,7 @@ SPELLED = {
     "numbers for quantities": changed("method.time_step", 2),
     "images along each axis": changed("systems.0.structure.repeat", [2, 3, 4]),
     "a file of many frames": changed(
-        "systems.0.structure", {"file": "structures/water.extxyz", "frames": "all"}
+        "systems.0.structure", {"file": "x.extxyz", "frames": "all"}
     ),
     "a sweep": changed("systems.0", {
         "structure": {"lattice": "fcc", "species": "Ar"},
@@ -67,20 +69,10 @@ SPELLED = {
 
 
 @pytest.mark.parametrize("name", SPELLED)
-def test_what_is_valid_fits(name):
-    config = SPELLED[name]
-    systems = len(load(written_beside_examples(config)).structures)
-    assert systems
-    assert fits(config)
-
-
-def written_beside_examples(config):
-    """Files are looked for where the examples have theirs."""
-    config = copy.deepcopy(config)
-    for entry in config["systems"]:
-        if "file" in entry["structure"]:
-            entry["structure"]["file"] = str(ROOT / "examples" / entry["structure"]["file"])
-    return config
+def test_what_is_valid_fits(name, tmp_path):
+    ase.io.write(tmp_path / "x.extxyz", [bulk("Ar", cubic=True)] * 2)
+    assert load(written(tmp_path / "a.yaml", SPELLED[name])).structures
+    assert fits(SPELLED[name])
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)

@@ -2,6 +2,7 @@
 
 import csv
 import dataclasses
+import itertools
 import re
 import shutil
 import subprocess
@@ -24,9 +25,13 @@ from instar.app.report.page import Section, page_of
 from instar.app.report.radial import radial_of
 from instar.app.report.structures import colours_of, structure_figure
 from instar.app.report.tables import averages_table
+from instar.app.report.write import _asked_lines, _changes
+from instar.app.results.frames import radial_curves
 from instar.app.results.run import Run
 from instar.app.results.summary import drifts
 from instar.app.results.trajectory import Trajectory
+from instar.observables import observer
+from instar.observables.radial import RadialObservation
 from instar.storage import StorageError
 
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
@@ -119,7 +124,7 @@ def test_radial_distributions_are_by_pair_of_species_and_leave_out_what_is_not_p
     trajectory = Trajectory(done.directory.trajectory)
     trajectory._numbers[trajectory.rows(1)] = [18] * 20 + [36] * 7
     monkeypatch.setattr(trajectory, "periodic", lambda system: np.full(3, system == 1))
-    monkeypatch.setattr(radial, "radial_curve", counted)
+    monkeypatch.setattr(radial, "radial_curves", counted)
     monkeypatch.setattr(radial, "_in_units", lambda curve, loaded: curve)
     loaded = load(done.directory.config, start=done.directory.start())
     curves, note = radial_of(trajectory, loaded)
@@ -133,9 +138,28 @@ def test_radial_distributions_are_by_pair_of_species_and_leave_out_what_is_not_p
     assert radial_of(trajectory, loaded, [1]).note.endswith("Without “system-1”, which exploded.")
 
 
-def counted(trajectory, entry, frames, systems):
+def test_pairs_of_species_share_one_program_and_are_counted_as_they_are():
+    rng = np.random.default_rng(1)
+    atoms = Atoms("Ar12Kr9Xe6", rng.uniform(0, 12, (27, 3)), cell=[12] * 3, pbc=True)
+    pairs = list(itertools.combinations_with_replacement(("Ar", "Kr", "Xe"), 2))
+    entries = [RadialObservation(pair=pair, reach=5.5, bins=5) for pair in pairs]
+    trajectory = types.SimpleNamespace(systems=1, structures=lambda frame: [atoms])
+    before = observer._compiled._cache_size()
+    curves = radial_curves(trajectory, entries, [0], [0])
+    assert observer._compiled._cache_size() == before + 1
+    edges = np.linspace(0, 5.5, 6)
+    shells = 4 / 3 * np.pi * np.diff(edges**3) / 12**3
+    for (first, second), curve in zip(pairs, curves, strict=True):
+        own, other = (atoms.symbols == symbol for symbol in (first, second))
+        apart = atoms.get_all_distances(mic=True) + 99 * np.eye(27)
+        found = np.histogram(apart[np.ix_(own, other)], edges)[0]
+        count = own.sum() * other.sum() - (own & other).sum()
+        np.testing.assert_allclose(curve.y[0], found / count / shells, rtol=1e-12)
+
+
+def counted(trajectory, entries, frames, systems):
     """In place of g(r), which has tests of its own: what it would be made of."""
-    return entry.pair, len(frames), systems
+    return [(entry.pair, len(frames), systems) for entry in entries]
 
 
 # The run in Python -----------------------------------------------------------------------------
@@ -361,6 +385,23 @@ def test_the_table_shows_both_ends_of_a_ramp():
     ramped["systems"][0]["asked"]["temperature"]["last"] = 300.0
     assert "<td>90 → 300</td>" in averages_table(ramped)
     assert "→" not in averages_table(summary())
+
+
+@pytest.mark.parametrize(
+    ("reached", "x", "y"), [(10, [2, 10], [90, 300]), (6, [2, 6], [90, 195]), (1, [2, 2], [90, 90])]
+)
+def test_the_line_of_a_ramp_ends_where_the_run_has_come_to(reached, x, y):
+    ramped = summary()
+    ramped["systems"][0]["asked"]["temperature"]["last"] = 300.0
+    found = _asked_lines("temperature", ramped, np.array([2.0, 10.0]), reached)[0]
+    np.testing.assert_allclose(found, [x, y])
+
+
+def test_changes_are_those_within_a_stage():
+    stages = [types.SimpleNamespace(first=first) for first in (0, 20)]
+    steps, values = np.array([0, 10, 20, 30, 40]), np.array([[5.0], [6], [7], [1], [3]])
+    found = _changes(values, steps, types.SimpleNamespace(stages=stages))
+    assert found.ravel().tolist() == [0, 1, 2, 0, 2]
 
 
 def test_a_trend_drifts_and_noise_does_not():

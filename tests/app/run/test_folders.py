@@ -1,6 +1,7 @@
 """Folders of runs: made whole or not at all, known by their version, refused in words."""
 
 import shutil
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -14,6 +15,7 @@ from instar.app.config import load
 from instar.app.config.resolved import resolved
 from instar.app.run import directory as directories
 from instar.app.run.directory import RunDirectory, RunDirectoryError
+from instar.app.run.ending import ended
 from instar.app.run.notes import notes_of
 from instar.app.run.planning import _plan, check_room
 from instar.app.run.progress import Lines, Progress, Silent, progress_of
@@ -103,9 +105,35 @@ def test_a_folder_of_another_version_is_refused_by_name(tmp_path, loaded):
     made = RunDirectory.create(tmp_path / "run", loaded, {"provenance.json": {"folder": 9}})
     with raises(
         RunDirectoryError,
-        f"{made.path} is the folder of a run of version 9; this instar reads version 1.",
+        f"{made.path} is the folder of a run of version 9; this instar reads versions 1 to 2.",
     ):
         RunDirectory.open(made.path)
+
+
+@pytest.mark.parametrize("about", [{"folder": 1}, {}])
+def test_a_folder_of_an_older_version_is_read_and_not_gone_on_with(tmp_path, loaded, about):
+    """Its batches that have begun lack the row of the start, which others would get."""
+    made = RunDirectory.create(tmp_path / "run", loaded, {"provenance.json": about})
+    assert instar.open(made.path).path == made.path
+    with raises(
+        RunDirectoryError,
+        f"The run in {made.path} was begun by an older instar (version 1 of its folder; this one "
+        "writes 2), whose recordings lack the row of the start: it can be read, but not "
+        "continued.\nRun its configuration again in a new folder: instar run CONFIG --out DIR",
+    ):
+        instar.resume(made.path)
+    with raises(
+        RunDirectoryError,
+        f"The run in {made.path} was made by an older instar (version 1 of its folder), which did "
+        "not keep the velocities of the end.\nRun its configuration again in a new folder: instar "
+        "run CONFIG --out DIR",
+    ):
+        ended(made.path)
+
+
+def test_a_folder_with_a_name_that_is_too_long_is_refused_in_a_sentence():
+    with raises(RunDirectoryError, f"The folder {'x' * 80}… can't be read: File name too long."):
+        RunDirectory.open(Path("x" * 5000))
 
 
 @pytest.mark.parametrize("method", METHODS)

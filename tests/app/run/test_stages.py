@@ -5,6 +5,7 @@ import itertools
 import json
 import shutil
 import signal
+from typing import ClassVar
 
 import ase.io
 import jax
@@ -22,6 +23,7 @@ from instar.app.config.resolved import resolved
 from instar.app.run import loop
 from instar.app.run.directory import RunDirectoryError
 from instar.app.run.kinds import kind_of
+from instar.app.run.progress import Progress
 from instar.storage import StorageError
 
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
@@ -55,9 +57,26 @@ def staged(stages=STAGES, **changes):
     return configuration(run=stages, **changes)
 
 
+class Paced(Progress):
+    """Notes what a million steps per second are said to be, by stage."""
+
+    said: ClassVar[dict[str, str]] = {}
+
+    def update(self, step, last, phase, thermo, memory):
+        self.said[phase] = self.pace(1e6)
+
+
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    return run(staged(), tmp_path_factory.mktemp("stages") / "whole")
+    return run(staged(), tmp_path_factory.mktemp("stages") / "whole", progress=Paced())
+
+
+def test_progress_is_told_in_the_time_step_of_the_stage(whole):
+    assert Paced.said == {
+        "heat": "1.73e+05 ns/day",
+        "npt": "1.73e+05 ns/day",
+        "production": "8.64e+04 ns/day",
+    }
 
 
 def test_each_stage_has_its_own_method_spacing_and_time_step(whole):
@@ -236,6 +255,11 @@ def test_mistakes_in_a_stage_are_told_with_their_place(name):
         load(staged([stage]))
 
 
+def test_a_key_of_stages_alone_is_not_suggested_where_there_are_none():
+    with refused(ConfigurationError, "temperature: unknown key; known are steps, equilibration, "):
+        load(configuration(run={"steps": 5, "temperature": "60 K"}))
+
+
 def test_mistakes_of_stages_that_follow_each_other():
     usual = {"steps": 5}
     skin = {"steps": 5, "method": {"skin": "2 angstrom"}}
@@ -312,6 +336,8 @@ def test_what_can_not_be_started_from_is_refused_in_words(tmp_path, whole):
         load(going_on(tmp_path))
     with pytest.raises(StoppedError):
         run(staged(), tmp_path / "cut", progress=StopAfter(10))
+    with refused(ConfigurationError, "run.start_from: The folder xxx", "File name too long."):
+        load(going_on("x" * 5000))
     with refused(ConfigurationError, "run.start_from: The run in", "has not come to its end"):
         load(going_on(tmp_path / "cut"))
     with refused(ConfigurationError, "systems[0].structure: the run that it starts from has"):

@@ -33,9 +33,7 @@ def _brought(whole: dict[str, Any]) -> None:
     and stages may each have a method.
     """
     whole["required"] = [key for key in whole["required"] if key not in _BROUGHT]
-    whole["allOf"] = [
-        {"anyOf": [{"required": [key]}, *others]} for key, others in _BROUGHT.items()
-    ]
+    whole["allOf"] = [{"anyOf": [{"required": [key]}, *others]} for key, others in _BROUGHT.items()]
     system = whole["$defs"]["SystemConfig"]
     system["required"] = [key for key in system["required"] if key != "structure"]
 

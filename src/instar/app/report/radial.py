@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from instar.app.config import Loaded
-from instar.app.results.frames import radial_curve
+from instar.app.results.frames import radial_curves
 from instar.app.results.trajectory import Trajectory
 from instar.app.run.findings import in_units
 from instar.observables import Curve, Finding
@@ -46,11 +46,9 @@ def radial_of(trajectory: Trajectory, loaded: Loaded, exploded: Sequence[int] = 
     if not frames:
         return RadialCurves({}, left_out)
     pairs, more = _pairs(trajectory, systems)
-    curves = {}
-    for pair in pairs:
-        entry = RadialObservation(pair=pair, reach=_REACH, bins=_BINS)
-        curve = radial_curve(trajectory, entry, frames, systems)
-        curves["-".join(pair)] = _in_units(curve, loaded)
+    entries = [RadialObservation(pair=pair, reach=_REACH, bins=_BINS) for pair in pairs]
+    found = zip(pairs, radial_curves(trajectory, entries, frames, systems), strict=True)
+    curves = {"-".join(pair): _in_units(curve, loaded) for pair, curve in found}
     notes = [f"From {len(frames)} frame{'s' * (len(frames) > 1)}.", more, left_out]
     return RadialCurves(curves, " ".join(filter(None, notes)))
 

@@ -16,7 +16,7 @@ from instar.core.utils.jax import dataclass
 from instar.observables import Curve, ObserverError, observe
 from instar.observables.radial import RadialObservation
 
-__all__ = ["correlated", "radial_curve"]
+__all__ = ["correlated", "radial_curves"]
 
 
 @dataclass
@@ -25,19 +25,33 @@ class _Frame:
     systems: Any
 
 
-def radial_curve(
+def radial_curves(
     trajectory: Trajectory,
-    entry: RadialObservation,
+    entries: Sequence[RadialObservation],
     frames: Sequence[int],
     systems: Sequence[int],
-) -> Curve:
-    """g(r) of some systems in some frames; NaN for the others."""
+) -> list[Curve]:
+    """g(r) of some systems in some frames, for each of the entries; NaN for the other systems.
+
+    All of them have the same room for neighbors, and so one compiled program.
+    """
     with jax.enable_x64(True):
         states = [_state(trajectory, frame, systems) for frame in frames]
         stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *states)
-        observer = entry.made(states[0], identity_lens())
-        found = entry.found(observe(observer, stacked), None).curves["g"]
-    x, y = (np.full((trajectory.systems, a.shape[1]), np.nan) for a in (found.x, found.y))
+        fresh = [entry.made(states[0], identity_lens()) for entry in entries]
+        room = {name: max(one.sizes[name] for one in fresh) for name in fresh[0].sizes}
+        found = []
+        for entry, one in zip(entries, fresh, strict=True):
+            seen = observe(one.resized(room), stacked)
+            room = seen.sizes
+            curve = entry.found(seen, None).curves["g"]
+            found.append(_of_all(curve, systems, trajectory.systems))
+    return found
+
+
+def _of_all(found: Curve, systems: Sequence[int], count: int) -> Curve:
+    """A curve of some systems as one of all, which is NaN for the others."""
+    x, y = (np.full((count, a.shape[1]), np.nan) for a in (found.x, found.y))
     x[systems], y[systems] = found.x, found.y
     return Curve(x, y, found.x_name, found.x_unit, found.y_name, found.y_unit)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from ase import Atoms
 
 from instar.app.results.columns import Columns
-from instar.app.results.frames import correlated, radial_curve
+from instar.app.results.frames import correlated, radial_curves
 from instar.app.results.summary import with_error
 from instar.app.results.trajectory import Trajectory
 from instar.app.run.directory import RunDirectory
@@ -178,7 +179,7 @@ class Run:
                 "No system that repeats along all axes has frames, so there is no g(r)."
             )
         entry = RadialObservation(pair=pair, reach=reach, bins=bins)
-        return radial_curve(trajectory, entry, frames, systems)
+        return radial_curves(trajectory, [entry], frames, systems)[0]
 
     def mean_square_displacement(self, *, lags: int | None = None) -> Curve:
         """MSD(t) = ⟨|r(t₀ + t) − r(t₀)|²⟩ of each system, from the stored frames of the last stage.
@@ -230,6 +231,31 @@ class Run:
     def observed(self) -> dict[str, Finding]:
         """What the entries of ``observe:`` have found so far, by name, in the units they name."""
         return read_findings(self.directory.observed, self.trajectory.systems)
+
+    def report(self, *sections: tuple[str, str, Mapping[str, Any]]) -> Path:
+        """Write ``report.html`` again, as far as the run has come, with sections of your own.
+
+        Parameters
+        ----------
+        sections
+            What stands before all others: each is a heading, some HTML, and figures of matplotlib
+            by name, which are written to the folder ``report`` as well.
+
+        Returns
+        -------
+        Path
+            The page.
+
+        Raises
+        ------
+        RunDirectoryError
+            If nothing is recorded yet.
+        """
+        from instar.app.config import Trust, load
+        from instar.app.report import Section, write_report  # what it draws with takes long
+
+        loaded = load(self.directory.config, start=self.directory.start(), trust=Trust.UNTRIED)
+        return write_report(self.directory, loaded, [Section(*one) for one in sections])
 
     def export(self, to: str) -> list[Path]:
         """Write the run in another format, into a folder of the run.

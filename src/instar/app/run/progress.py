@@ -53,9 +53,9 @@ _KEPT = 5
 class Progress:
     """Shows how far a run is; abstract. Use it as a context.
 
-    ``grown`` counts growth; ``pace`` says what steps per second mean for the method of the stage, and
-    ``shown`` names columns of thermo that are shown on the way, with their units. ``counted`` is
-    what is made: steps of a run, frames that are evaluated.
+    ``grown`` counts growth; ``pace`` says what steps per second mean for the method of the stage,
+    and ``shown`` names columns of thermo that are shown on the way, with their units. ``counted``
+    is what is made: steps of a run, frames that are evaluated.
     """
 
     grown = 0
