@@ -29,13 +29,13 @@ CALLED = {
         FunctionPotential Sum evaluate Exclusions.of Exclusions.from_bonds HarmonicBond MorseBond
         HarmonicAngle CosineAngle PeriodicDihedral RyckaertBellemansDihedral HarmonicImproper
         PeriodicImproper DistanceConstraint RigidWater constraints_of""",
-    "instar.neighbors": "NeighborList.updated brute_force query",
+    "instar.neighbors": "NeighborList.of NeighborList.updated brute_force query",
     "instar.geometry": """Cell.of Cell.box Cell.open Cell.strained Cell.fractional Cell.cartesian
         Cell.wrapped Cell.minimum_image""",
 }
 OF_RUNS = """Run.radial_distribution Run.mean_square_displacement Run.velocity_autocorrelation
-    Run.export Trajectory.positions Trajectory.velocities Trajectory.cells Trajectory.atoms
-    Trajectory.history Trajectory.structures"""
+    Run.export Run.report Trajectory.positions Trajectory.velocities Trajectory.cells
+    Trajectory.atoms Trajectory.history Trajectory.structures"""
 NAMES = [(module, name) for module, names in CALLED.items() for name in names.split()]
 
 

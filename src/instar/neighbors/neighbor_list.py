@@ -35,10 +35,10 @@ from instar.neighbors.exclusion import are_close, excluded_rows, without
 from instar.neighbors.grid import Grid, grid_of
 from instar.neighbors.images import FAR, Images, Wrapped, wrap
 from instar.neighbors.search import WORD, Found, Points, Room, search
-from instar.neighbors.sizes import Extents, Sizes, estimate
+from instar.neighbors.sizes import Sizes, estimate, extents
 from instar.statefunc.edges import Edges
 
-__all__ = ["HasCell", "NeighborList", "NeighborMatrix", "extents"]
+__all__ = ["HasCell", "NeighborList", "NeighborMatrix"]
 
 GROWTH = 1.1
 """Ratio of the sizes that buffers grow through: finer than doubling, since room costs time."""
@@ -134,6 +134,16 @@ class NeighborList:
         ------
         ValueError
             If a length is not a finite number, or a cutoff is not above zero.
+
+        Examples
+        --------
+        >>> from ase import Atoms
+        >>> import instar
+        >>> from instar.neighbors import NeighborList
+        >>> trap = {"type": "harmonic_trap", "stiffness": "0.1 eV/angstrom^2"}
+        >>> state = instar.md_state(Atoms("Ar2", [[0, 0, 0], [4, 0, 0]]), trap, forces=False)
+        >>> NeighborList.of(state.particles, state.systems, cutoff=7.0, skin=1.0).cutoff.tolist()
+        [7.0]
         """
         positions, cell = particles.data.positions, systems.data.cell
         cutoffs, skins = (_one_per_system(a, cell, positions.dtype) for a in (cutoff, skin))
@@ -451,24 +461,6 @@ def _check_lengths(cutoff: np.ndarray, skin: np.ndarray) -> None:
     for name, known in (("cutoff", cutoff), ("skin", skin)):
         if not (np.isfinite(known) & (known >= 0)).all():
             raise ValueError(f"A {name} is a length (Å), not {known.tolist()}.")
-
-
-def extents(positions: np.ndarray, system: np.ndarray, cell: Cell, reach: np.ndarray) -> Extents:
-    """How large each system is, and how far its particles see; on the host."""
-    vectors, periodic = np.asarray(cell.vectors, np.float64), np.asarray(cell.periodic)
-    systems = len(vectors)
-    there = (system >= 0) & (system < systems)
-    counts = np.bincount(system[there], minlength=systems)
-    inverse = np.linalg.inv(vectors)
-    heights = 1 / np.linalg.norm(inverse, axis=1)
-    # Along open axes particles take a box around them, at least an atom wide.
-    places = np.einsum("pi,pij->pj", positions[there], inverse[system[there]])
-    low, high = np.full((systems, 3), np.inf), np.full((systems, 3), -np.inf)
-    np.minimum.at(low, system[there], places)
-    np.maximum.at(high, system[there], places)
-    taken = np.where(counts[:, None] > 0, np.maximum(high - low, 2 / heights), 1)
-    volumes = np.abs(np.linalg.det(vectors)) * np.where(periodic, 1, taken).prod(axis=1)
-    return Extents(counts, heights, volumes, periodic, reach)
 
 
 def _in_space(home: Array, shape: tuple[int, ...]) -> tuple[Array, Array]:

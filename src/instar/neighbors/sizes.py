@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from instar.core.utils.jax import dataclass, field
+from instar.geometry import Cell
 from instar.neighbors.search import WORD
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "ReachError",
     "Sizes",
     "estimate",
+    "extents",
     "image_room",
     "search_cost",
     "uncountable",
@@ -62,6 +64,24 @@ class Extents(NamedTuple):
     def images(self) -> np.ndarray:
         """Images of particles that others may see, about."""
         return self.counts * np.prod(1 + 2 * self.span, axis=1)
+
+
+def extents(positions: np.ndarray, system: np.ndarray, cell: Cell, reach: np.ndarray) -> Extents:
+    """How large each system is, and how far its particles see; on the host."""
+    vectors, periodic = np.asarray(cell.vectors, np.float64), np.asarray(cell.periodic)
+    systems = len(vectors)
+    there = (system >= 0) & (system < systems)
+    counts = np.bincount(system[there], minlength=systems)
+    inverse = np.linalg.inv(vectors)
+    heights = 1 / np.linalg.norm(inverse, axis=1)
+    # Along open axes particles take a box around them, at least an atom wide.
+    places = np.einsum("pi,pij->pj", positions[there], inverse[system[there]])
+    low, high = np.full((systems, 3), np.inf), np.full((systems, 3), -np.inf)
+    np.minimum.at(low, system[there], places)
+    np.maximum.at(high, system[there], places)
+    taken = np.where(counts[:, None] > 0, np.maximum(high - low, 2 / heights), 1)
+    volumes = np.abs(np.linalg.det(vectors)) * np.where(periodic, 1, taken).prod(axis=1)
+    return Extents(counts, heights, volumes, periodic, reach)
 
 
 def estimate(known: Extents, subdivision: int | None = None) -> Sizes:

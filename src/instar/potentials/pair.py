@@ -337,17 +337,17 @@ class Pair(Potential):
 
     def _check_known(self, everyone: AllParticles, own: Array, labels: Sequence[str]) -> None:
         """No particle has a label without parameters."""
-        missing = everyone.there & (own < 0)
+        missing, formula = everyone.there & (own < 0), type(self.formula).__name__
+        names = ", ".join(self.species or ())
         if not is_traced(missing) and bool(missing.any()):
             unknown = labels[int(_labels(everyone).indices[int(jnp.argmax(missing))])]
             raise MissingPairError(
-                f"{type(self.formula).__name__} has no parameters for {unknown!r}; "
-                f"it knows {', '.join(self.species)}."
+                f"{formula} has no parameters for {unknown!r}; it knows {names}."
             )
         runtime_assert(
             ~jnp.any(missing),
-            f"{type(self.formula).__name__} has no parameters for the label of particle "
-            "{particle}; " + f"it knows {', '.join(self.species)}.",
+            f"{formula} has no parameters for the label of particle "
+            "{particle}; " + f"it knows {names}.",
             fmt_args={"particle": jnp.argmax(missing)},
             exception_type=MissingPairError,
         )

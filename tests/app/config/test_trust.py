@@ -12,7 +12,7 @@ from instar.app.ase.in_process import _ARGUMENTS, beyond
 from instar.app.cli.main import main
 from instar.app.config import Trust, load
 from instar.app.config.base import ConfigurationError
-from instar.app.run.directory import RunDirectory
+from instar.app.run.directory import VERSION, RunDirectory
 
 ENTRY = {"type": "ase", "calculator": "stranger", "arguments": {"command": "touch x"}}
 WHAT = "the ASE calculator 'stranger' may start programs or load code, and is made with "
@@ -43,7 +43,8 @@ def file(tmp_path):
 def folder(tmp_path, made):
     """A run's folder that somebody sent."""
     loaded = load(configuration(potential=[ENTRY]), trust=Trust.UNTRIED)
-    return RunDirectory.create(tmp_path / "sent", loaded, {"plan.json": {}}).path
+    about = {"plan.json": {}, "provenance.json": {"folder": VERSION}}
+    return RunDirectory.create(tmp_path / "sent", loaded, about).path
 
 
 @pytest.mark.parametrize(

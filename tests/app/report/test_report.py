@@ -138,12 +138,13 @@ def test_radial_distributions_are_by_pair_of_species_and_leave_out_what_is_not_p
     assert radial_of(trajectory, loaded, [1]).note.endswith("Without “system-1”, which exploded.")
 
 
-def test_pairs_of_species_share_one_program_and_are_counted_as_they_are():
+def test_pairs_of_species_share_one_program_and_are_counted_as_they_are(done, monkeypatch):
     rng = np.random.default_rng(1)
     atoms = Atoms("Ar12Kr9Xe6", rng.uniform(0, 12, (27, 3)), cell=[12] * 3, pbc=True)
     pairs = list(itertools.combinations_with_replacement(("Ar", "Kr", "Xe"), 2))
     entries = [RadialObservation(pair=pair, reach=5.5, bins=5) for pair in pairs]
-    trajectory = types.SimpleNamespace(systems=1, structures=lambda frame: [atoms])
+    trajectory = Trajectory(done.directory.trajectory)
+    monkeypatch.setattr(trajectory, "structures", lambda frame: [atoms])
     before = observer._compiled._cache_size()
     curves = radial_curves(trajectory, entries, [0], [0])
     assert observer._compiled._cache_size() == before + 1
@@ -393,14 +394,13 @@ def test_the_table_shows_both_ends_of_a_ramp():
 def test_the_line_of_a_ramp_ends_where_the_run_has_come_to(reached, x, y):
     ramped = summary()
     ramped["systems"][0]["asked"]["temperature"]["last"] = 300.0
-    found = _asked_lines("temperature", ramped, np.array([2.0, 10.0]), reached)[0]
+    found = _asked_lines("temperature", ramped, np.array([2.0, 10.0]), float(reached))[0]
     np.testing.assert_allclose(found, [x, y])
 
 
 def test_changes_are_those_within_a_stage():
-    stages = [types.SimpleNamespace(first=first) for first in (0, 20)]
     steps, values = np.array([0, 10, 20, 30, 40]), np.array([[5.0], [6], [7], [1], [3]])
-    found = _changes(values, steps, types.SimpleNamespace(stages=stages))
+    found = _changes(values, steps, [0, 20])
     assert found.ravel().tolist() == [0, 1, 2, 0, 2]
 
 

@@ -33,8 +33,7 @@ from instar.app.config.text import Place, Text, read_yaml, wrong_text
 from instar.app.config.units import UnitSystem, is_reduced
 from instar.geometry import Cell
 from instar.memory import BudgetError, find_budget
-from instar.neighbors.neighbor_list import extents
-from instar.neighbors.sizes import uncountable
+from instar.neighbors.sizes import extents, uncountable
 from instar.observables import Observation
 from instar.potentials import Potential
 from instar.potentials.structures import Problem as Lack

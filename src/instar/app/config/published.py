@@ -18,8 +18,9 @@ def schema() -> dict[str, Any]:
         parts = entries.adapter().json_schema(ref_template="#/$defs/{model}")
         whole["$defs"] |= parts.pop("$defs")
         whole["properties"][entries.key] = parts
-    listed = whole["properties"]["potential"]
+    listed, looks = (whole["properties"][key] for key in ("potential", "observe"))
     whole["properties"]["potential"] = {"anyOf": [listed, listed["items"]]}
+    whole["properties"]["observe"] = {"anyOf": [looks, {"type": "null"}]}
     _brought(whole)
     whole["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     whole["title"] = "instar"

@@ -138,7 +138,7 @@ def _in_time(trajectory: Trajectory, loaded: Loaded, summary: Mapping[str, Any])
         if column.shown == "change":
             within = " within a stage" if len(loaded.stages) > 1 else ""
             label = f"{name}, change{within} ({unit})"
-            values = _changes(values, thermo["step"], loaded)
+            values = _changes(values, thermo["step"], [stage.first for stage in loaded.stages])
         known = np.flatnonzero(np.isfinite(values).any(axis=0)).tolist()
         if column.shown == "no" or not known:
             continue
@@ -146,9 +146,9 @@ def _in_time(trajectory: Trajectory, loaded: Loaded, summary: Mapping[str, Any])
             constant.append(name)
             continue
         lines = {system: (x, values[:, system]) for system in known}
-        asked = _asked_lines(name, summary, production, x[-1]) if kept else {}
+        asked = _asked_lines(name, summary, production, float(x[-1])) if kept else {}
         dashed = dashed or bool(asked)
-        shown = Lines(lines, x_label, label, "", production[0], trajectory.names, asked)
+        shown = Lines(lines, x_label, label, "", float(production[0]), trajectory.names, asked)
         found[name] = lines_figure(shown)
     earlier = ", ".join(stage.name for stage in loaded.stages[:-1])
     notes = [f"Grey: {earlier}."] if earlier else []
@@ -157,12 +157,10 @@ def _in_time(trajectory: Trajectory, loaded: Loaded, summary: Mapping[str, Any])
     return Section("In time", _quiet(" ".join(notes)), found)
 
 
-def _changes(values: np.ndarray, steps: np.ndarray, loaded: Loaded) -> np.ndarray:
+def _changes(values: np.ndarray, steps: np.ndarray, begins: Sequence[int]) -> np.ndarray:
     """What has changed since the first row of a stage: another method conserves something else."""
-    begins = np.array([stage.first for stage in loaded.stages])
     stage = np.maximum(np.searchsorted(begins, steps) - 1, 0)  # the start is of the first one
-    first = np.searchsorted(stage, stage)
-    return values - values[first]
+    return values - values[np.searchsorted(stage, stage)]
 
 
 def _is_constant(values: np.ndarray) -> bool:
