@@ -16,7 +16,8 @@ from instar.storage import CheckpointError
 def state():
     """A state before its first step: nothing is compiled for it."""
     with jax.enable_x64(True):
-        loaded = load(configuration("nose_hoover", observe=OBSERVE[:2]))
+        pair = {"type": "radial_distribution", "pair": ["Ar", "Ar"], "reach": "5 angstrom"}
+        loaded = load(configuration("nose_hoover", observe=[*OBSERVE[:2], pair]))
         yield _built(loaded, range(2)).state
 
 
@@ -84,6 +85,11 @@ FORGED = {
         "['particles'].labels.indices",
         1,
         ANOTHER + "['particles'].labels differs.",
+    ),
+    "a pair of another kind": (
+        "['observed']['radial_distribution Ar-Ar'].pair.indices",
+        1,
+        ANOTHER + "['observed']['radial_distribution Ar-Ar'].pair differs.",
     ),
     "other random numbers": ("['systems'].stream", 7, ANOTHER + "['systems'].stream differs."),
 }

@@ -57,10 +57,12 @@ def _flat(kept: Mapping[str, Any]) -> list[tuple[Any, Any]]:
 
 
 def _is_constant(name: str, leaf: Any) -> bool:
-    """Whole numbers and switches of a table, but for those that say what became of a row."""
+    """Keys; and whole numbers and switches of a table, but what says what became of a row."""
+    if isinstance(leaf, Index):
+        return True
     if not name.startswith(("['particles']", "['systems']")) or name.endswith(_MAY_CHANGE):
         return False
-    return isinstance(leaf, Index) or np.asarray(leaf).dtype.kind in "iub"
+    return np.asarray(leaf).dtype.kind in "iub"
 
 
 def _equal(one: Any, other: Any) -> bool:
