@@ -400,8 +400,8 @@ def test_a_run_that_is_stopped_before_its_first_step_has_its_start_once(tmp_path
 
 
 def test_single_precision_runs_too(tmp_path):
-    stages = [{"steps": 5}, {"steps": 5, "method": METHODS["mtk"], "pressure": "1 bar"}]
-    found = run(staged(stages, precision="float32"), tmp_path / "run")
+    config = configuration("mtk", run={"steps": 5}, precision="float32")
+    found = run(config, tmp_path / "run")
     assert np.isfinite(found.thermo["pressure"]).all()
 
 
