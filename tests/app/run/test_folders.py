@@ -159,3 +159,12 @@ def test_a_single_atom_has_no_temperature():
     ]
     (note,) = notes_of(load(config))
     assert note.startswith("System 0 is a single atom, held at rest as all centres of mass are")
+
+
+def test_many_systems_are_noted_in_one_sentence():
+    config = configuration()
+    structure = {"lattice": "sc", "species": "Ar", "a": "20 angstrom"}
+    config["systems"] = [{"name": "atom", "structure": structure, "temperature": 90, "copies": 50}]
+    (note,) = notes_of(load(config))
+    assert note.startswith("System 0 (atom-00) is a single atom, held at rest as all centres of")
+    assert note.endswith("it has no temperature. The same holds for 49 others.")

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from ase import Atoms
 
 from instar.app.config import Loaded
+from instar.app.config.systems import Wanted
 
 __all__ = ["notes_of"]
 
@@ -33,20 +35,57 @@ def _of_output(loaded: Loaded) -> Iterator[str]:
 
 
 def _of_systems(loaded: Loaded) -> Iterator[str]:
-    systems = len(loaded.systems)
+    """One sentence per kind, however many systems it is about."""
+    at_rest, single = _at_rest(loaded), _single_atoms(loaded)
+    if at_rest:
+        yield _about(
+            loaded,
+            at_rest,
+            "begins at rest: it has neither velocities nor a temperature to draw them for.",
+        )
+    if single:
+        yield _about(
+            loaded,
+            single,
+            "is a single atom, held at rest as all centres of mass are: it has no temperature.",
+        )
+
+
+def _about(loaded: Loaded, numbers: list[int], text: str) -> str:
+    first = numbers[0]
+    name = f" ({loaded.names[first]})" if loaded.systems[first].name else ""
+    others = len(numbers) - 1
+    more = (
+        f" The same holds for {others} others."
+        if others > 1
+        else " The same holds for another one."
+        if others
+        else ""
+    )
+    return f"System {first}{name} {text}{more}"
+
+
+def _at_rest(loaded: Loaded) -> list[int]:
     first = loaded.stages[0]
-    constant_energy = not first.method.has_set_points
-    driven = systems > 0 and loaded.potential_of(range(systems)).moves_centre
-    pairs = zip(loaded.structures, loaded.systems, strict=True)
-    for number, (atoms, system) in enumerate(pairs):
-        wanted = first.wanted(system)
-        if constant_energy and not wanted.temperature and not np.any(atoms.get_momenta()):
-            yield (
-                f"System {number} begins at rest: it has neither velocities nor a temperature to "
-                "draw them for."
-            )
-        if len(atoms) == 1 and wanted.temperature and not (driven or atoms.constraints):
-            yield (
-                f"System {number} is a single atom, held at rest as all centres of mass are: it "
-                "has no temperature."
-            )
+    if first.method.has_set_points:
+        return []
+    return [
+        number
+        for number, (atoms, system) in enumerate(_pairs(loaded))
+        if not first.wanted(system).temperature and not np.any(atoms.get_momenta())
+    ]
+
+
+def _single_atoms(loaded: Loaded) -> list[int]:
+    first, systems = loaded.stages[0], len(loaded.systems)
+    if not (loaded.counts == 1).any() or loaded.potential_of(range(systems)).moves_centre:
+        return []
+    return [
+        number
+        for number, (atoms, system) in enumerate(_pairs(loaded))
+        if len(atoms) == 1 and first.wanted(system).temperature and not atoms.constraints
+    ]
+
+
+def _pairs(loaded: Loaded) -> Iterator[tuple[Atoms, Wanted]]:
+    return zip(loaded.structures, loaded.systems, strict=True)
