@@ -54,14 +54,8 @@ def _of_systems(loaded: Loaded) -> Iterator[str]:
 def _about(loaded: Loaded, numbers: list[int], text: str) -> str:
     first = numbers[0]
     name = f" ({loaded.names[first]})" if loaded.systems[first].name else ""
-    others = len(numbers) - 1
-    more = (
-        f" The same holds for {others} others."
-        if others > 1
-        else " The same holds for another one."
-        if others
-        else ""
-    )
+    others = {1: "", 2: " The same holds for another one."}
+    more = others.get(len(numbers), f" The same holds for {len(numbers) - 1} others.")
     return f"System {first}{name} {text}{more}"
 
 
