@@ -20,16 +20,17 @@ def notes_of(loaded: Loaded) -> list[str]:
 
 def _of_output(loaded: Loaded) -> Iterator[str]:
     last = loaded.production
+    called = f"stage {last.name}" if isinstance(loaded.config.run, list) else last.name
     if not any(stage.trajectory_every for stage in loaded.stages):
         yield "No frames are recorded: output.trajectory_every is 0."
     elif last.trajectory_every > last.steps:
         yield (
-            f"Only the first frame of the {last.name} is recorded: output.trajectory_every is "
+            f"Only the first frame of the {called} is recorded: output.trajectory_every is "
             f"{last.trajectory_every}, and it has {last.steps} steps."
         )
     if last.thermo_every > last.steps:
         yield (
-            f"There are no averages of the {last.name}: output.thermo_every is "
+            f"There are no averages of the {called}: output.thermo_every is "
             f"{last.thermo_every}, and it has {last.steps} steps."
         )
 
@@ -52,11 +53,9 @@ def _of_systems(loaded: Loaded) -> Iterator[str]:
 
 
 def _about(loaded: Loaded, numbers: list[int], text: str) -> str:
-    first = numbers[0]
-    name = f" ({loaded.names[first]})" if loaded.systems[first].name else ""
     others = {1: "", 2: " The same holds for another one."}
     more = others.get(len(numbers), f" The same holds for {len(numbers) - 1} others.")
-    return f"System {first}{name} {text}{more}"
+    return f"{loaded.called(numbers[0])} {text}{more}"
 
 
 def _at_rest(loaded: Loaded) -> list[int]:
