@@ -3,7 +3,8 @@
 import contextlib
 import dataclasses
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,3 +24,16 @@ def shown_signature(function: Callable[..., Any]) -> str:
     bare = [p.replace(annotation=p.empty) for p in signature.parameters.values()]
     shown = str(signature.replace(parameters=bare, return_annotation=signature.empty))
     return shown.replace(repr(dataclasses.MISSING), "MISSING")
+
+
+def as_installed(project: Mapping[str, Any], site: Path) -> None:
+    """Give a folder what pip notes of a package: its name, and its entry points."""
+    about = site / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text(f"Name: {project['name']}\nVersion: {project['version']}\n")
+    lines = [
+        line
+        for group, points in project["entry-points"].items()
+        for line in (f"[{group}]", *(f"{name} = {place}" for name, place in points.items()))
+    ]
+    (about / "entry_points.txt").write_text("\n".join(lines))

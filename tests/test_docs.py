@@ -1,16 +1,19 @@
 """Every code block and every command of the README, the handbook and CONTRIBUTING."""
 
+import os
 import re
 import shlex
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import jax
 import pytest
 import walkthrough
 import yaml
+from support import as_installed
 
 from instar.app.cli.main import main
 from instar.app.config import load
@@ -92,6 +95,24 @@ def test_the_configurations_on_the_page_are_right():
     staged, observed = (load({**whole, **part}) for part in alone)
     assert [stage.name for stage in staged.stages] == ["heat", "settle", "production"]
     assert len(observed.observations) == 4
+
+
+def test_the_package_on_the_page_is_found_by_its_entry_points(tmp_path):
+    text = (ROOT / "docs" / "handbook" / "packages.md").read_text()
+    found = dict(re.findall(r"^```(toml|python|yaml)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL))
+    project = tomllib.loads(found["toml"])["project"]
+    (tmp_path / f"{project['name']}.py").write_text(found["python"])
+    (tmp_path / "run.yaml").write_text(found["yaml"])
+    as_installed(project, tmp_path)
+    code = "import sys; from instar.app.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    done = subprocess.run(
+        [sys.executable, "-W", "error::UserWarning", "-c", code, "validate", tmp_path / "run.yaml"],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path[1:]])},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.endswith("is valid: 1 system, 108 atoms.\n"), done.stderr
 
 
 def test_the_walkthrough_tool_says_how_it_is_used():

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from support import as_installed
 
 import instar
 
@@ -102,16 +103,7 @@ def test_a_package_of_somebody_else_adds_its_own_by_entry_points(tmp_path):
     site = tmp_path / "site"
     project = tomllib.loads((EXTENSION / "pyproject.toml").read_text())["project"]
     shutil.copytree(EXTENSION / "instar_extras", site / "instar_extras")
-    about = site / f"instar_extras-{project['version']}.dist-info"
-    about.mkdir()
-    (about / "METADATA").write_text(f"Name: {project['name']}\nVersion: {project['version']}\n")
-    groups = project["entry-points"].items()
-    lines = [
-        line
-        for group, points in groups
-        for line in (f"[{group}]", *(f"{name} = {place}" for name, place in points.items()))
-    ]
-    (about / "entry_points.txt").write_text("\n".join(lines))
+    as_installed(project, site)
     check(tmp_path, *used(tmp_path, site))
 
 

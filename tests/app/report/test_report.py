@@ -367,7 +367,9 @@ def test_the_table_has_samples_and_flags_what_drifts_and_escapes_names():
     assert "<b>.cif" not in quiet
     assert 'class="mark"' not in quiet
     assert '<b class="mark">drifts</b>' in moving
-    assert "Drifts (1 of 1 systems): " in moving
+    assert "Drifts: " in moving
+    both = summary() | {"systems": summary()["systems"] + summary(drifts=True)["systems"]}
+    assert "Drifts (1 of 2 systems): " in averages_table(both)
 
 
 def test_marks_are_of_columns_that_are_shown_and_an_average_of_few_samples_has_one():
@@ -376,7 +378,7 @@ def test_marks_are_of_columns_that_are_shown_and_an_average_of_few_samples_has_o
     assert "Drifts" not in averages_table(hidden)
     few = averages_table(summary(samples=4.9))
     assert '<b class="mark">few</b>' in few
-    assert "Few (1 of 1 systems): fewer than 5 samples" in few
+    assert "Few: fewer than 5 samples" in few
     assert "Few" not in averages_table(summary(samples=5.0))
     assert 'title="0.4 independent samples"' in averages_table(summary(samples=0.4))
 

@@ -162,10 +162,22 @@ REST = {
 }
 
 
+class Heard(Progress):
+    """Notes what a run says."""
+
+    def __init__(self):
+        self.texts = []
+
+    def say(self, text):
+        self.texts.append(text)
+
+
 def test_a_run_without_frames_and_rows_works_and_says_so(tmp_path, capsys):
     assert main(["validate", str(written(tmp_path / "rest.yaml", REST))]) == 0
     said = capsys.readouterr().out
-    done = instar.run(REST, tmp_path / "run")
+    heard = Heard()
+    done = instar.run(REST, tmp_path / "run", progress=heard)
+    assert heard.texts[0] == "Compiling the program for 1 system, 8 atoms."
     log = (done.path / "log.txt").read_text()
     for note in (
         "Only the first frame of the production is recorded: output.trajectory_every is 1000, and "
@@ -186,3 +198,22 @@ def test_a_single_atom_has_no_temperature():
     ]
     (note,) = notes_of(load(config))
     assert note.startswith("System 0 is a single atom, held at rest as all centres of mass are")
+
+
+def test_many_systems_are_noted_in_one_sentence():
+    config = configuration()
+    structure = {"lattice": "sc", "species": "Ar", "a": "20 angstrom"}
+    config["systems"] = [{"name": "atom", "structure": structure, "temperature": 90, "copies": 50}]
+    (note,) = notes_of(load(config))
+    assert note.startswith("System 0 (atom-00) is a single atom, held at rest as all centres of")
+    assert note.endswith("it has no temperature. The same holds for 49 others.")
+
+
+def test_notes_name_the_stage_that_they_are_about():
+    config = configuration()
+    config["run"] = [{"steps": 100}, {"name": "settle", "steps": 5}]
+    config["output"] = {"thermo_every": 10, "trajectory_every": 0}
+    assert notes_of(load(config)) == [
+        "No frames are recorded: output.trajectory_every is 0.",
+        "There are no averages of the stage settle: output.thermo_every is 10, and it has 5 steps.",
+    ]

@@ -141,13 +141,13 @@ def test_a_run_of_a_few_steps_has_means_without_errors(tmp_path):
 
 def test_a_system_that_explodes_is_told_and_the_others_have_their_averages(tmp_path):
     config = configuration(run={"steps": 40})
-    config["systems"][1]["temperature"] = "1e9 K"
+    config["systems"][1] |= {"temperature": "1e9 K", "name": "hot"}
     log = tmp_path / "run" / "log.txt"
     with raises(ExplosionWarning, f"1 of 2 systems exploded; {log} says when."):
         run(config, out=tmp_path / "run")
     done = Run(tmp_path / "run")
     (exploded,) = done.summary["exploded"]
-    told = f"System 1 exploded at step {exploded['step']} and was frozen."
+    told = f"System 1 (hot) exploded at step {exploded['step']} and was frozen."
     assert exploded["system"] == 1
     assert log.read_text().endswith(f"{told}\n")
     cold, hot = (system["temperature"] for system in done.summary["systems"])

@@ -95,6 +95,7 @@ def run(
         raise RunDirectoryError("Say where the run is to live: --out DIR, or output.directory.")
     RunDirectory(Path(place)).check_free()
     check_room(loaded, Path(place))
+    shown.say(f"Compiling the program for {loaded.told}.")
     with jax.enable_x64(loaded.config.precision == "float64"):
         high_water = HighWater()
         plan, job = planned(loaded, high_water)
@@ -247,8 +248,10 @@ def _finished(
 ) -> Run:
     summary = summarised(directory, loaded)
     directory.write_json("summary.json", summary)
+    if report:
+        say("All steps are made; the report is being drawn.")
     for one in summary["exploded"]:
-        say(f"System {one['system']} exploded at step {one['step']} and was frozen.")
+        say(f"{loaded.called(one['system'])} exploded at step {one['step']} and was frozen.")
     if report:
         from instar.app.report import write_report  # what it draws with takes time to import
 

@@ -119,6 +119,11 @@ class Loaded:
         """The name of each system; no two are the same."""
         return unique_names([wanted.name for wanted in self.systems])
 
+    def called(self, system: int) -> str:
+        """A system in a sentence: its number, and its name if it was given one."""
+        name = f" ({self.names[system]})" if self.systems[system].name else ""
+        return f"System {system}{name}"
+
     @functools.cached_property
     def counts(self) -> np.ndarray:
         """(systems,) atoms of each."""

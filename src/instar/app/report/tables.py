@@ -120,19 +120,23 @@ def _of_marks(summary: Mapping[str, Any]) -> str:
     marks = [{_mark(system[name]) for name in shown} for system in systems]
     counts = {mark: sum(mark in found for found in marks) for mark in _MEANING}
     return " ".join(
-        f"{mark.capitalize()} ({count} of {len(systems)} systems): {_MEANING[mark]}"
+        f"{mark.capitalize()}{_part(count, len(systems))}: {_MEANING[mark]}"
         for mark, count in counts.items()
         if count
     )
+
+
+def _part(count: int, systems: int) -> str:
+    return f" ({count} of {systems} systems)" if systems > 1 else ""
 
 
 _FEWEST = 5
 """Samples below which an error is itself no more than a guess."""
 
 _MEANING = {
-    "drifts": "the halves of the production differ by more than three standard errors, so it was "
-    "not in equilibrium yet.",
-    "few": f"fewer than {_FEWEST} samples: the run was too short for this average and its error.",
+    "drifts": "the first half and the second differ by more than three standard errors: it was not "
+    "in equilibrium yet.",
+    "few": f"fewer than {_FEWEST} samples: too short for this average and its error.",
 }
 
 

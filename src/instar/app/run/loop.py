@@ -135,7 +135,7 @@ class RunLoop:
     def take_up(self) -> None:
         """Go on from the newest checkpoint that is whole; from the beginning if there is none."""
         if not any(self.directory.checkpoints.glob("*.checkpoint")):
-            self._begin_anew()
+            self._begin_again()
             return
         found, problems = newest_checkpoint(self.directory.checkpoints)
         for problem in problems:
@@ -164,7 +164,7 @@ class RunLoop:
                 self._restore(found)
         self.say(f"Going on from step {self.made} of {self.total}.")
 
-    def _begin_anew(self) -> None:
+    def _begin_again(self) -> None:
         """From the first step, if nothing gets lost by that: no checkpoint was made so far."""
         recorded = recorded_segments(self.directory.trajectory)
         if recorded > 1 or (recorded and not self.directory.checkpoints.is_dir()):

@@ -90,7 +90,7 @@ class _Clock:
 
     def update(self, step: int) -> None:
         if self.seen and step < self.seen[-1][1]:
-            self.seen = []  # a batch that was begun anew
+            self.seen = []  # a batch that was begun again
         self.seen.append((time.monotonic(), step))
         self.seen = self.seen[-30:]
 
@@ -188,7 +188,7 @@ class Panelled(_Told):
     def update(
         self, step: int, last: int, phase: str, thermo: Mapping[str, np.ndarray], memory: str
     ) -> None:
-        """Draw it anew."""
+        """Draw it again."""
         super().update(step, last, phase, thermo, memory)
         table = Table.grid(padding=(0, 2))
         for name, fact in self.facts.items():

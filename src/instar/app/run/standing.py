@@ -29,9 +29,6 @@ class Exploded(NamedTuple):
     step: int
     text: str
 
-    def __str__(self) -> str:
-        return f"System {self.system} exploded at step {self.step} and was frozen."
-
 
 @dataclasses.dataclass
 class Standing:

@@ -141,9 +141,13 @@ class Declaration:
 
     @property
     def help(self) -> str:
-        """The first paragraph of its docstring in one line; for a function, that of its file."""
-        told = inspect.getmodule(self.target) if inspect.isfunction(self.target) else self.target
-        text = (inspect.getdoc(told) or "").split("\n\n")[0]
+        """The first paragraph of its docstring in one line; for a function, that of its file.
+
+        A function whose file has no docstring speaks for itself.
+        """
+        file = inspect.getmodule(self.target) if inspect.isfunction(self.target) else None
+        told = (file and file.__doc__) or self.target.__doc__ or ""
+        text = inspect.cleandoc(told).split("\n\n")[0]
         return " ".join(text.split())
 
 

@@ -1,7 +1,7 @@
 """`simulate_blocks`: many systems, a few at a time through all steps.
 
 A block is a state of a few systems. What its step needs stays in a processor's cache, its neighbors
-are listed anew only when one of its own particles has moved too far, and devices share no work:
+are listed again only when one of its own particles has moved too far, and devices share no work:
 each takes its blocks one after the other. Trajectories are those of one large state, up to
 rounding, since every system draws from its own stream.
 """

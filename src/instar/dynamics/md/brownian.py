@@ -5,7 +5,7 @@
 ξ being the noise of this step, ξ' that of the step before: the limit of BAOAB for large friction
 (B. Leimkuhler and C. Matthews, Appl. Math. Res. Express 2013, 34), which samples positions to the
 second order of Δt, those of a harmonic oscillator exactly. It is in fact that limit: BAOAB with
-velocities drawn anew in each step and a time step h with ½h²/m = Δt μ, so h = √(2Δt/γ). Constraints
+velocities drawn in each step and a time step h with ½h²/m = Δt μ, so h = √(2Δt/γ). Constraints
 and fixed atoms are honoured as there. Velocities are those of this auxiliary motion, not of the
 particles; a particle diffuses with D = k_B T/mγ.
 """

@@ -13,7 +13,7 @@ is in ln V; anisotropic and full: V. Del Tatto, P. Raiteri, M. Bernetti, G. Buss
 The cell moves every few steps, by as much as it would have in all of them: the virial is needed
 only then. A finite move of this kind is only a proposal. It is accepted as Metropolis and Hastings
 say (for such moves: G. O. Roberts and R. L. Tweedie, Bernoulli 2, 341, 1996), with energy and
-pressure computed anew after it,
+pressure computed again after it,
 
     ln A = (1 + k/2) ln V'/V − (ΔH + P₀ΔV)/k_B T + |ε − m|²/2s − |ε + m'|²/2s',
     m = c (P − P₀) Δt, but not too long,   s = 2 c k_B T Δt/V,   k modes of the cell
