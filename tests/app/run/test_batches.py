@@ -1,6 +1,10 @@
 """Runs that do not fit into their budget at once: batches after each other, the same result."""
 
 import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import h5py
 import jax
@@ -124,6 +128,29 @@ def test_the_plan_says_what_a_run_would_take(tmp_path, capsys, whole):
         assert part in said
     taken = json.loads((whole.path / "timing.json").read_text())[0]["peak"]
     assert 0 < taken < 2 * needs(whole.path)[0]
+
+
+FRESH = """
+import sys
+from instar.app.cli.main import main, set_up
+set_up()
+few = ["--set", "run.steps=20", "--set", "run.equilibration=0"]
+sys.exit(main(["run", sys.argv[1], "--out", sys.argv[2], *few]))
+"""
+
+
+@pytest.mark.long
+def test_a_run_that_compiles_everything_keeps_to_its_plan(tmp_path):
+    """Charges take the largest programs; none of them is memory of the run."""
+    example = Path(__file__).parents[3] / "examples" / "rigid_water.yaml"
+    subprocess.run(
+        [sys.executable, "-c", FRESH, example, tmp_path / "run"],
+        env={**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")},
+        check=True,
+        capture_output=True,
+    )
+    (session,) = json.loads((tmp_path / "run" / "timing.json").read_text())
+    assert 0 < session["peak"] < session["planned"]
 
 
 @pytest.mark.long
