@@ -165,7 +165,7 @@ def test_a_batch_that_outgrows_its_budget_is_begun_anew_in_two(tmp_path):
     assert "Buffers have grown at step" in (whole.path / "log.txt").read_text()
     (need,) = needs(whole.path)
     cut = run({**config, "memory": budget_for(need + 1000)}, out=tmp_path / "cut")
-    assert "it is cut in two, and begun anew" in (cut.path / "log.txt").read_text()
+    assert "it is cut in two, and begins again" in (cut.path / "log.txt").read_text()
     assert len(needs(cut.path)) == 2
     one, other = recorded(whole.path), recorded(cut.path)
     for name in ("thermo/step", "frames/step"):
