@@ -378,6 +378,10 @@ def test_mistakes_are_refused():
             lambda: md.langevin(1.0, Ramp(100.0, -5.0, 0, 10), 1.0),
             "A temperature is not below zero, not -5.0.",
         ),
+        (
+            lambda: md.langevin(1.0, Ramp(100.0, 200.0, 10, 5), 1.0),
+            "A ramp of the temperature ends at step 5, before step 10.",
+        ),
         (lambda: md.langevin(1.0, 300.0, -1.0), "A friction is not below zero, not -1.0."),
         (
             lambda: md.velocity_rescaling(1.0, 300.0, 0.0),

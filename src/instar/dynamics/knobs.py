@@ -82,6 +82,9 @@ def checked(name: str, value: Any, least: Literal["above", "from", "any"] = "abo
     if isinstance(value, Ramp):
         checked(name, value.start, least)
         checked(name, value.stop, least)
+        first, last = value.first, value.last
+        if not is_traced((first, last)) and np.any(np.less(last, first)):
+            raise ValueError(f"A ramp of the {name} ends at step {last}, before step {first}.")
     elif not is_traced(value):
         rule, good = _RULES[least]
         if np.asarray(value).dtype.kind not in "fiu":

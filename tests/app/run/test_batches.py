@@ -1,6 +1,10 @@
 """Runs that do not fit into their budget at once: batches after each other, the same result."""
 
 import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import h5py
 import jax
@@ -126,6 +130,29 @@ def test_the_plan_says_what_a_run_would_take(tmp_path, capsys, whole):
     assert 0 < taken < 2 * needs(whole.path)[0]
 
 
+FRESH = """
+import sys
+from instar.app.cli.main import main, set_up
+set_up()
+few = ["--set", "run.steps=20", "--set", "run.equilibration=0"]
+sys.exit(main(["run", sys.argv[1], "--out", sys.argv[2], *few]))
+"""
+
+
+@pytest.mark.long
+def test_a_run_that_compiles_everything_keeps_to_its_plan(tmp_path):
+    """Charges take the largest programs; none of them is memory of the run."""
+    example = Path(__file__).parents[3] / "examples" / "rigid_water.yaml"
+    subprocess.run(
+        [sys.executable, "-c", FRESH, example, tmp_path / "run"],
+        env={**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")},
+        check=True,
+        capture_output=True,
+    )
+    (session,) = json.loads((tmp_path / "run" / "timing.json").read_text())
+    assert 0 < session["peak"] < session["planned"]
+
+
 @pytest.mark.long
 def test_a_batch_that_outgrows_its_budget_is_begun_anew_in_two(tmp_path):
     """A gas that is compressed: its neighbors become more than there is memory for."""
@@ -138,7 +165,7 @@ def test_a_batch_that_outgrows_its_budget_is_begun_anew_in_two(tmp_path):
     assert "Buffers have grown at step" in (whole.path / "log.txt").read_text()
     (need,) = needs(whole.path)
     cut = run({**config, "memory": budget_for(need + 1000)}, out=tmp_path / "cut")
-    assert "it is cut in two, and begun anew" in (cut.path / "log.txt").read_text()
+    assert "it is cut in two, and begins again" in (cut.path / "log.txt").read_text()
     assert len(needs(cut.path)) == 2
     one, other = recorded(whole.path), recorded(cut.path)
     for name in ("thermo/step", "frames/step"):

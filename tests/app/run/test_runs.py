@@ -79,6 +79,16 @@ def test_a_frame_is_a_structure(finished):
     assert atoms.get_masses().sum() / atoms.get_volume() / 0.602214 == pytest.approx(1.5, rel=1e-3)
 
 
+def test_a_system_or_a_frame_that_there_is_not_is_told(finished):
+    trajectory = finished.trajectory
+    assert trajectory.count(-1) == trajectory.count(1) == 19
+    for read in (trajectory.positions, trajectory.atoms, trajectory.cells, trajectory.periodic):
+        with raises(IndexError, "There are 2 systems, counted from 0; there is no system 2."):
+            read(2)
+    with raises(IndexError, "System 1 has 19 frames; there is no frame 19."):
+        trajectory.atoms(1, 19)
+
+
 def test_a_second_run_in_the_same_folder_is_refused_and_loses_nothing(finished):
     before = recorded(finished.path)
     with raises(RunDirectoryError, f"There is a run in {finished.path} already."):

@@ -115,7 +115,7 @@ class Trajectory:
 
     def count(self, system: int) -> int:
         """How many frames there are of a system: those of a later batch come later."""
-        return int(self._counts[system])
+        return int(self._counts[self._number(system)])
 
     def numbers(self, system: int) -> np.ndarray:
         """(atoms,) atomic numbers."""
@@ -127,7 +127,7 @@ class Trajectory:
 
     def periodic(self, system: int) -> np.ndarray:
         """(3,) whether the system repeats along each vector of its cell."""
-        return self._periodic[system]
+        return self._periodic[self._number(system)]
 
     def positions(self, system: int) -> np.ndarray:
         """The positions of a system in all of its frames.
@@ -181,7 +181,8 @@ class Trajectory:
         array
             (frames, 3, 3) in Å, vectors as rows; zeros where the structure has no vector.
         """
-        return np.where(self._bounded[system][:, None], self.complete_cells(system), 0.0)
+        cells = self.complete_cells(system)
+        return np.where(self._bounded[system][:, None], cells, 0.0)
 
     def complete_cells(self, system: int) -> np.ndarray:
         """(frames, 3, 3) Å: as `cells`, with unit vectors where the structure has no vector."""
@@ -205,7 +206,7 @@ class Trajectory:
         Raises
         ------
         IndexError
-            If the system does not have that frame.
+            If there is no such system, or it does not have that frame.
         """
         count = self.count(system)
         if not -count <= frame < count:
@@ -291,9 +292,16 @@ class Trajectory:
 
     def rows(self, system: int) -> slice:
         """Which rows of the tables are its atoms."""
-        number = range(self.systems)[system]
+        number = self._number(system)
         first, last = np.searchsorted(self._of_particle, [number, number + 1])
         return slice(int(first), int(last))
+
+    def _number(self, system: int) -> int:
+        """From 0 on; those below zero count from the end."""
+        if not -self.systems <= system < self.systems:
+            count = "is 1 system" if self.systems == 1 else f"are {self.systems} systems"
+            raise IndexError(f"There {count}, counted from 0; there is no system {system}.")
+        return system % self.systems
 
     def _column(self, name: str, system: int) -> np.ndarray:
         return self._frames(name, system, self.rows(system))

@@ -305,7 +305,8 @@ class RunLoop:
         pause = self.loaded.config.output.checkpoint_every
         due = time.monotonic() + pause
         if not int(self.state.step) and self.segments == self.segments_before:
-            first = beginning(job.kind, self.state)
+            with self.memory.high_water.apart():  # its program is not the run's
+                first = beginning(job.kind, self.state)
             background.do(appending(recording, *first, self.loaded.time))
         while not (self._is_over or self.stop.is_set()):
             thermo, frames = self._advance_a_chunk(job)
