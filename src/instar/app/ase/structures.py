@@ -11,9 +11,9 @@ import jax.numpy as jnp
 import numpy as np
 from ase import Atoms
 from ase.geometry import wrap_positions
-from ase.neighborlist import neighbor_list
 from jax import Array
 
+from instar.app.ase.coincidence import coincident
 from instar.core.data import Index, Table
 from instar.core.typing import Label, ParticleId, SystemId
 from instar.core.utils.jax import dataclass
@@ -180,10 +180,9 @@ def naming_coincidences(given: Sequence[Any]) -> Iterator[None]:
         yield
     except AssertionError as error:
         for number, atoms in enumerate(given):
-            first, second = neighbor_list("ij", atoms, _SAME_PLACE)
-            if len(first):
+            if (pair := coincident(atoms, _SAME_PLACE)) is not None:
                 raise StructureError(
-                    f"Atoms {first[0]} and {second[0]} of structure {number} are at the same place."
+                    f"Atoms {pair[0]} and {pair[1]} of structure {number} are at the same place."
                     "\nMove one of them: their energy is not a finite number."
                 ) from error
         raise
