@@ -104,6 +104,14 @@ class Recipe:
         placed = [entry for entry in self.entries if isinstance(entry, PlacedEntry)]
         return {number for entry in placed for number in entry.structures or ()}
 
+    @property
+    def may_be_cut(self) -> bool:
+        """Whether it may be used for some of the structures: it names none of their atoms.
+
+        Entries are made for the structures that they see; of an object only it knows.
+        """
+        return self.given is None or self.given.is_general
+
     def among(self, structures: Sequence[int]) -> Recipe:
         """The potential of some of the structures, which are counted from 0 again.
 
