@@ -11,7 +11,7 @@ from instar.app.run.planning import cut, sketched
 from instar.memory import Batch, Budget, Footprint, MemoryPlanError, Plan, Shape
 from instar.potentials import Ewald, FunctionPotential, ewald
 
-MANY = Atoms("Ar20000", 4.0 * np.argwhere(np.ones((20, 25, 40))))
+MANY = Atoms("Ar140000", 4.0 * np.argwhere(np.ones((50, 50, 56))))
 
 
 def first_rows(parameters, particles, systems):
@@ -35,7 +35,7 @@ def in_words(config, out):
 
 @pytest.mark.parametrize("door", [instar.run, in_words])
 def test_a_run_that_would_be_cut_is_refused(door, tmp_path):
-    config = configuration(MANY, FunctionPotential(first_rows), memory={"budget": "56 MiB"})
+    config = configuration(MANY, FunctionPotential(first_rows), memory={"budget": "54 MiB"})
     with pytest.raises(MemoryPlanError, match=r"(?s)^2 systems need .*is_general is False"):
         door(config, out=tmp_path / "run")
 
