@@ -46,8 +46,9 @@ def start(
     Parameters
     ----------
     particles
-        A table with the columns ``positions`` (particles, 3) in Å, ``system``, ``labels`` and
-        ``charges`` (particles,) in e. A row whose system is out of bounds is not a particle.
+        A table with the columns ``positions`` (particles, 3) in Å, ``system``, ``labels`` and, if
+        there are charges, ``charges`` (particles,) in e, NaN where there are none. A row whose
+        system is out of bounds is not a particle.
     systems
         A table with the column ``cell``, a `Cell` with one cell per system.
     potential
@@ -114,7 +115,7 @@ def start(
         velocities=_velocities(velocities, data.positions, stay),
         forces=jnp.zeros_like(data.positions),
         masses=jnp.asarray(_masses(masses, there), dtype),
-        charges=data.charges,
+        charges=_charges(data),
         system=everyone.system,
         labels=data.labels,
         molecule=molecule,
@@ -180,6 +181,11 @@ def _velocities(given: Any, positions: Any, stay: np.ndarray) -> Any:
             f"{int((~np.isfinite(known)).sum())} that are not finite."
         )
     return jnp.asarray(np.where(stay[:, None], 0, known), positions.dtype)
+
+
+def _charges(data: Any) -> Any:
+    charges = getattr(data, "charges", None)
+    return jnp.full_like(data.positions[:, 0], jnp.nan) if charges is None else charges
 
 
 def _masses(given: Any, there: np.ndarray) -> np.ndarray:
