@@ -19,6 +19,7 @@ from instar.neighbors import NeighborList
 from instar.potentials import Potential, PotentialError
 from instar.potentials.constraints import Constraints, constraints_of
 from instar.potentials.constraints.group import Group
+from instar.potentials.potential import check_leaves
 from instar.potentials.structures import Structures
 
 __all__ = ["start"]
@@ -101,6 +102,7 @@ def start(
     >>> print(heavy.particles.data.masses)
     [400.]
     """
+    check_leaves(potential)
     if problems := potential.check(Structures.of_tables(particles, systems)):
         raise PotentialError(str(problems[0]))
     data, cell = particles.data, systems.data.cell
