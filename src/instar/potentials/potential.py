@@ -80,7 +80,7 @@ class Potential:
     def over_neighbors(
         self, everyone: AllParticles, neighbors: NeighborList, request: Request
     ) -> Evaluation:
-        """What it works out from the neighbor list, beside the pass over pairs; with a reach only."""
+        """What it works out from the neighbors beside the pass over pairs; with a reach only."""
         return Evaluation()
 
     def apart_from_pairs(self, everyone: AllParticles, request: Request) -> Evaluation:
