@@ -27,6 +27,7 @@ from instar.potentials import internal_coordinates
 from instar.potentials.displacement import displacements
 from instar.potentials.entry import Entry
 from instar.potentials.evaluation import Evaluation, Request
+from instar.potentials.named import rows_of
 from instar.potentials.potential import Potential, PotentialError
 from instar.potentials.terms_entry import terms_entry
 
@@ -72,7 +73,7 @@ class Bonded(Potential):
         """Energies, forces and the virial of all terms."""
         terms = self._checked()
         if terms == 0 or everyone.positions.shape[0] == 0:
-            return Evaluation()
+            return Evaluation.zero(everyone, request)
         rows, used, owner = self._rows(everyone)
         edges = _edges(rows, used, everyone, self.EDGES)
         _check_apart(edges, used, type(self).__name__)
@@ -118,7 +119,7 @@ class Bonded(Potential):
     def _rows(self, everyone: AllParticles) -> tuple[Array, Array, Index[SystemId]]:
         """Rows of particles (terms, columns), which terms count, and the system of each."""
         count = everyone.positions.shape[0]
-        given = self.atoms.indices_in(everyone.particles.vocabulary)
+        given = rows_of(self.atoms, everyone, type(self).__name__)
         inside = (given >= 0) & (given < count)
         rows = jnp.clip(given, 0, count - 1)
         owners = everyone.system[rows]

@@ -19,6 +19,7 @@ from instar.core.data import Index
 from instar.core.typing import ParticleId
 from instar.core.utils.jax import dataclass
 from instar.geometry import AllParticles
+from instar.potentials.named import rows_of
 
 __all__ = ["Exclusions", "pairs_apart"]
 
@@ -129,7 +130,7 @@ class Exclusions:
 
     def rows(self, everyone: AllParticles) -> tuple[Array, Array]:
         """Both rows of each pair, in bounds."""
-        rows = self.pairs.indices_in(everyone.particles.vocabulary)
+        rows = rows_of(self.pairs, everyone, "Exclusions")
         rows = jnp.clip(rows, 0, max(0, everyone.positions.shape[0] - 1))
         return rows[:, 0], rows[:, 1]
 

@@ -452,8 +452,14 @@ def _labels(everyone: AllParticles) -> Any:
 
 
 def column(everyone: AllParticles, name: str) -> Array:
-    """A column of the particles, zero where one is absent."""
+    """A column of the particles, zero where one is absent. It must be wrapped."""
     values = getattr(everyone.particles.data, name, None)
     if values is None:
         raise PotentialError(f"This potential needs particles with a column `{name}`.")
+    missing = everyone.there & ~jnp.isfinite(values)
+    runtime_assert(
+        ~jnp.any(missing),
+        f"Particle {{particle}} has no number in the column `{name}`, which the potential needs.",
+        fmt_args={"particle": jnp.argmax(missing)},
+    )
     return jnp.where(everyone.there, values, 0)

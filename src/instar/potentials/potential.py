@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from typing import Any, Literal
 
@@ -16,14 +17,11 @@ from instar.neighbors import NeighborList
 from instar.potentials.entry import Entry
 from instar.potentials.evaluation import Evaluation, Request
 from instar.potentials.exclusions import Exclusions
+from instar.potentials.named import PotentialError
 from instar.potentials.pair_sum import PairTerm, pair_sum
 from instar.potentials.structures import Problem, Structures
 
-__all__ = ["Potential", "PotentialError", "Sum", "evaluate"]
-
-
-class PotentialError(ValueError):
-    """A potential that can't be made, or not for these particles."""
+__all__ = ["Potential", "PotentialError", "Sum", "check_leaves", "evaluate"]
 
 
 @dataclass
@@ -31,8 +29,9 @@ class Potential:
     """A pytree of parameters that returns energies of systems; abstract.
 
     A kind of potential overrides `pair_term`, if it is a sum over pairs, `over_neighbors`, if it
-    reads the neighbor list in a way of its own, or `apart_from_pairs`. What it needs of the
-    structures it says in `check`.
+    reads the neighbor list in a way of its own, or `apart_from_pairs`; with the first two it has a
+    `reach`. The last two return all that the request asks for. What it needs of the structures it
+    says in `check`.
     """
 
     @classmethod
@@ -81,7 +80,7 @@ class Potential:
     def over_neighbors(
         self, everyone: AllParticles, neighbors: NeighborList, request: Request
     ) -> Evaluation:
-        """What it works out from the neighbor list, beside the pass over pairs."""
+        """What it works out from the neighbors beside the pass over pairs; with a reach only."""
         return Evaluation()
 
     def apart_from_pairs(self, everyone: AllParticles, request: Request) -> Evaluation:
@@ -229,13 +228,14 @@ def evaluate(
     >>> print(found.energy.round(6), found.forces.round(6) + 0)
     [0.5] [[-0.2  0.  -0.4]]
     """
+    check_leaves(potential)
     request = Request(energy, forces, virial, per_particle)
     everyone = AllParticles.of(particles, systems)
     dtype = everyone.positions.dtype
     parts = jax.tree.map(lambda leaf: _in_precision(leaf, dtype), potential).parts()
     result = Evaluation()
     of_pairs = [part for part in parts if part.reach is not None]
-    ready = [t for part in of_pairs if (t := part.pair_term(everyone)) is not None]
+    terms = [part.pair_term(everyone) for part in parts]
     if of_pairs:
         if neighbors is None:
             raise PotentialError(
@@ -248,16 +248,30 @@ def evaluate(
             ~neighbors.is_stale(everyone.positions, everyone.system, everyone.cell),
             "The neighbor list is out of date: bring it up to date with NeighborList.updated.",
         )
-        if ready:
-            result = result + pair_sum(tuple(ready), everyone, neighbors, request)
-        for part in of_pairs:
-            result = result + part.over_neighbors(everyone, neighbors, request)
-    for part in parts:
-        result = result + part.apart_from_pairs(everyone, request)
-    result = _complete(result, everyone, request)
+        if ready := tuple(term for term in terms if term is not None):
+            result = pair_sum(ready, everyone, neighbors, request)
+    for part, term in zip(parts, terms, strict=True):
+        result = result + _returned(part, term, everyone, neighbors, request)
+    result = result.only(request) if parts else Evaluation.zero(everyone, request)
     if finite:
         _check_finite(result)
     return result
+
+
+def check_leaves(potential: Potential) -> None:
+    """Refuse a potential whose parts or parameters JAX can't take."""
+    for path, leaf in jax.tree_util.tree_leaves_with_path(potential):
+        kind = type(leaf).__name__
+        if dataclasses.is_dataclass(leaf) or isinstance(leaf, Potential):
+            raise PotentialError(
+                f"{kind} is not a pytree: write @instar.dataclass above the class, so that JAX "
+                "knows its fields as parameters."
+            )
+        if not hasattr(leaf, "dtype") and not isinstance(leaf, bool | int | float | complex):
+            raise PotentialError(
+                f"{type(potential).__name__}{jax.tree_util.keystr(path)} is {leaf!r}, which is no "
+                "number and no array.\nDeclare the field as instar.field(static=True)."
+            )
 
 
 def _in_precision(leaf: Any, dtype: Any) -> Any:
@@ -294,18 +308,44 @@ def _check_exclusions(parts: list[Potential], neighbors: NeighborList) -> None:
             )
 
 
-def _complete(result: Evaluation, everyone: AllParticles, request: Request) -> Evaluation:
-    """Zeros for what was asked for and no part had to say."""
-    dtype = everyone.positions.dtype
-    particles = everyone.positions.shape[0]
-    zeros = Evaluation(
-        energy=jnp.zeros(everyone.count, dtype) if request.energy else None,
-        forces=jnp.zeros((particles, 3), dtype) if request.forces else None,
-        virial=jnp.zeros((everyone.count, 3, 3), dtype) if request.virial else None,
-        particle_energies=jnp.zeros(particles, dtype) if request.per_particle else None,
-    )
-    names = ("energy", "forces", "virial", "particle_energies")
-    return Evaluation(*(getattr(zeros if getattr(result, n) is None else result, n) for n in names))
+def _returned(
+    part: Potential,
+    term: PairTerm | None,
+    everyone: AllParticles,
+    neighbors: NeighborList | None,
+    request: Request,
+) -> Evaluation:
+    """What a part returns beside its pair term; without one it must be all that is asked for."""
+    name, reaches = type(part).__name__, part.reach is not None
+    if term is not None and not reaches:
+        raise PotentialError(f"{name} has a pair_term, but no reach: override reach, in Å.")
+    found = _shaped(name, part.apart_from_pairs(everyone, request), everyone)
+    if reaches and neighbors is not None:
+        near = part.over_neighbors(everyone, neighbors, request)
+        found = _shaped(name, near, everyone) + found
+    if term is None and (lacking := found.lacking(request)):
+        blind = "" if reaches else " Without a reach over_neighbors is not called."
+        raise PotentialError(
+            f"{name} returns no {', '.join(lacking)}{_NEEDED.get(lacking[0], '')}.\nIts "
+            "apart_from_pairs, or over_neighbors, must return an Evaluation with all that the "
+            f"request asks for; a FunctionPotential derives them from the energy.{blind}"
+        )
+    return found
+
+
+_NEEDED = {"forces": ", without which nothing moves", "virial": ", which pressure and stress need"}
+
+
+def _shaped(name: str, found: Any, everyone: AllParticles) -> Evaluation:
+    """What a part returns, in the shapes that it must have."""
+    if not isinstance(found, Evaluation):
+        raise PotentialError(f"{name} returns {type(found).__name__}, not an Evaluation.")
+    for what, shape, needed in found.misshapen(everyone):
+        raise PotentialError(
+            f"{name} returns {what} of the shape {shape}; {needed} is needed, a row per "
+            f"{'system' if what in ('energy', 'virial') else 'particle'}."
+        )
+    return found
 
 
 def _check_finite(result: Evaluation) -> None:

@@ -30,7 +30,7 @@ class Structures:
     counts: np.ndarray  # (structures,) atoms of each
     positions: np.ndarray  # (atoms, 3) Å
     labels: np.ndarray  # (atoms,) text
-    charges: np.ndarray  # (atoms,) e; zero where there are none
+    charges: np.ndarray  # (atoms,) e; NaN where none were given
     vectors: np.ndarray  # (structures, 3, 3) Å; zeros where there is no vector
     periodic: np.ndarray  # (structures, 3)
     charged: np.ndarray  # (structures,) whether charges were given
@@ -45,14 +45,16 @@ class Structures:
         order = np.argsort(system, kind="stable")
         order = order[(system[order] >= 0) & (system[order] < count)]
         labels, charges = getattr(data, "labels", None), getattr(data, "charges", None)
+        own = np.full(len(system), np.nan) if charges is None else np.asarray(charges, float)
+        lacking = np.bincount(system[order], ~np.isfinite(own[order]), minlength=count) > 0
         return Structures(
             np.bincount(system[order], minlength=count).astype(np.int32),
             np.asarray(data.positions, float)[order],
             np.full(len(order), "") if labels is None else _names(labels)[order],
-            np.zeros(len(order)) if charges is None else np.asarray(charges, float)[order],
+            own[order],
             np.asarray(cell.vectors, float),
             np.asarray(cell.periodic, bool),
-            np.full(count, charges is not None),
+            ~lacking,
             np.zeros(count, bool),
         )
 

@@ -12,12 +12,17 @@ from ase.calculators.emt import EMT
 
 import instar
 from instar.app.api.md_state import md_blocks, md_state
+from instar.app.ase.start_structures import packed, unpacked
 from instar.app.ase.structures import StructureError, structures_of, tables
 from instar.app.cli.main import main
 from instar.app.config import load
 from instar.app.config.base import ConfigurationError
 from instar.app.config.potentials import recipe_of
+from instar.app.config.systems import Wanted
+from instar.app.evaluation.point import prepared
 from instar.core.data import Index
+from instar.core.propagator import propagate_and_fix
+from instar.core.result import as_result_function
 from instar.core.typing import SystemId
 from instar.dynamics import md
 from instar.potentials import (
@@ -27,7 +32,9 @@ from instar.potentials import (
     PotentialError,
     Problem,
     Structures,
+    UniformField,
     cutoff_coulomb,
+    evaluate,
     ewald,
 )
 
@@ -114,6 +121,51 @@ def test_tables_without_charges_are_refused_by_start():
     bare = particles.map_data(lambda data: _Bare(data.positions, data.system, data.labels))
     with pytest.raises(PotentialError, match="there are no charges"):
         md.start(bare, systems, cutoff_coulomb(6.0), 1.0)
+
+
+def test_tables_of_structures_without_charges_have_none():
+    particles, systems = tables(structures_of([SALT, charged(SALT)]), np.float32)
+    assert Structures.of_tables(particles, systems).charged.tolist() == [False, True]
+    with pytest.raises(PotentialError, match="Structure 0: there are no charges"):
+        md.start(particles, systems, cutoff_coulomb(6.0), 1.0)
+
+
+def test_a_column_without_numbers_is_refused_where_it_is_evaluated():
+    particles, systems = tables(structures_of([CLUSTER]), np.float32)
+    field = UniformField(force=np.ones(3, np.float32), strength="charges")
+    with pytest.raises(AssertionError, match="Particle 0 has no number in the column `charges`"):
+        propagate_and_fix(
+            as_result_function(lambda tables: evaluate(field, *tables)), (particles, systems)
+        )
+
+
+def test_charges_that_are_no_numbers_make_no_ewald_sum():
+    known = structures_of([SALT])
+    with pytest.raises(PotentialError, match="The charge of particle 0 is nan"):
+        ewald(known.charges, known.system, known.vectors, 1e-4)
+
+
+def test_files_of_runs_tell_charges_that_are_zero_from_none(tmp_path):
+    systems = [Wanted(0, name, 300.0, None) for name in ("none", "zero")]
+    (tmp_path / "s.npz").write_bytes(packed(systems, [SALT, charged(SALT)]))
+    found = unpacked(tmp_path / "s.npz").structures
+    assert [one.has("initial_charges") for one in found] == [False, True]
+
+
+def test_a_calculator_keeps_its_list_without_charges():
+    def serves(first, second):
+        with jax.enable_x64(True):
+            old = prepared([first], recipe_of(LJ), "float64", 1.0)
+            return prepared([second], recipe_of(LJ), "float64", 1.0, old).neighbors is old.neighbors
+
+    assert serves(CLUSTER, CLUSTER.copy())
+    assert not serves(CLUSTER, charged(CLUSTER))
+
+
+def charged(atoms):
+    atoms = atoms.copy()
+    atoms.set_initial_charges(np.zeros(len(atoms)))
+    return atoms
 
 
 @instar.dataclass

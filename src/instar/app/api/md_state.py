@@ -14,7 +14,6 @@ from ase import Atoms
 from instar.app.ase.structures import StructureError, distinct, structures_of
 from instar.app.config.potentials import PotentialLike, Recipe, Trust, recipe_of, require
 from instar.app.evaluation.point import tabled
-from instar.app.evaluation.within_budget import fits_any_structure
 from instar.dynamics.knobs import Numbers
 from instar.dynamics.md import State, draw_velocities, start
 from instar.dynamics.streams import key_of
@@ -136,7 +135,7 @@ def md_blocks(
     [2, 2, 2]
     """
     given, recipe = list(structures), recipe_of(potential, trust=Trust.of(trusted))
-    if not fits_any_structure(recipe):
+    if not recipe.may_be_cut:
         raise ValueError(
             "The potential is an object that may hold for these structures only (its is_general is "
             "False), so it can't be used for blocks of them.\nPass it as a configuration, or as an "

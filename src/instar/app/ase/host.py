@@ -58,7 +58,7 @@ class Host:
         self,
         positions: np.ndarray,
         vectors: np.ndarray,
-        charges: np.ndarray,
+        charges: np.ndarray,  # NaN where none were given
         numbers: np.ndarray,
         system: np.ndarray,
         periodic: np.ndarray,
@@ -89,7 +89,7 @@ class Host:
                 cell=_cell(vectors[number], bounded[number], periodic[number]),
                 pbc=periodic[number],
             )
-            if charges[rows].any():
+            if np.isfinite(charges[rows]).all():
                 atoms.set_initial_charges(charges[rows].astype(np.float64))
             try:
                 self._one(atoms, results, number, rows, virial, per_particle)

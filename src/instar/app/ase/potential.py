@@ -126,7 +126,7 @@ class AsePotential(Potential):
         state = HostState(
             everyone.positions,
             everyone.cell.vectors,
-            jnp.zeros_like(everyone.positions[:, 0]) if charges is None else charges,
+            jnp.full_like(everyone.positions[:, 0], jnp.nan) if charges is None else charges,
             self._numbers(everyone),
             everyone.system.apply_mask(everyone.there).indices,
             everyone.cell.periodic,
@@ -182,7 +182,7 @@ class HostState:
 
     positions: Array  # (particles, 3) Å
     vectors: Array  # (systems, 3, 3) Å
-    charges: Array  # (particles,) e
+    charges: Array  # (particles,) e; NaN where none were given
     numbers: Array  # (particles,) atomic numbers
     system: Array  # (particles,) out of bounds where a particle is absent
     periodic: Array  # (systems, 3)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from ase import Atoms
 
-from instar.app.ase.structures import distinct, labels_of, unfit, wrong_column
+from instar.app.ase.structures import charges_of, distinct, labels_of, unfit, wrong_column
 from instar.app.config.systems import Beginning, Wanted
 from instar.app.config.text import wrong_text
 from instar.storage import StorageError, read_arrays
@@ -36,7 +36,7 @@ def _structures(structures: Sequence[Atoms]) -> dict[str, np.ndarray]:
         "positions": np.concatenate([atoms.positions for atoms in structures]),
         "momenta": np.concatenate([atoms.get_momenta() for atoms in structures]),
         "masses": np.concatenate([atoms.get_masses() for atoms in structures]),
-        "charges": np.concatenate([atoms.get_initial_charges() for atoms in structures]),
+        "charges": np.concatenate([charges_of(atoms) for atoms in structures]),
         "labels": np.concatenate([np.array(labels_of(atoms), str) for atoms in structures]),
         "fixed": np.concatenate([_fixed(atoms) for atoms in structures]),
     }
@@ -116,7 +116,8 @@ def _check(content: dict[str, np.ndarray]) -> None:
         array = content.get(name)
         if array is None or array.shape != (rows, *shape) or array.dtype.kind not in kinds:
             raise StorageError(f"{name} is missing, or does not fit {systems} structures")
-        if array.dtype.kind == "f" and not np.isfinite(array).all():
+        told = array[~np.isnan(array)] if name == "charges" else array  # NaN: none were given
+        if array.dtype.kind == "f" and not np.isfinite(told).all():
             raise StorageError(f"{name} has entries that are not finite")
     if np.any(content["numbers"] < 0) or np.any(content["numbers"] > 118):
         raise StorageError("numbers has entries that are not atomic numbers")
@@ -136,6 +137,14 @@ _COLUMNS = {
 """For each array the shape of one row, and the kinds of its numbers."""
 
 
+def _given(charges: np.ndarray) -> np.ndarray | None:
+    """Charges of a structure; None if it was given none."""
+    missing = np.isnan(charges)
+    if missing.any() and not missing.all():
+        raise StorageError("charges has entries that are not finite")
+    return None if missing.all() else charges
+
+
 def _wrong_cell(atoms: Atoms) -> str | None:
     if not np.linalg.norm(atoms.cell.array, axis=1)[atoms.pbc].all():
         return "its cell repeats along a vector of length 0"
@@ -152,7 +161,7 @@ def _unpacked_structures(content: dict[str, np.ndarray]) -> Any:
             cell=content["cell"][number],
             pbc=content["pbc"][number],
             masses=content["masses"][rows],
-            charges=content["charges"][rows],
+            charges=_given(content["charges"][rows]),
         )
         atoms.set_array("labels", content["labels"][rows])
         atoms.set_momenta(content["momenta"][rows])

@@ -11,9 +11,9 @@ import jax.numpy as jnp
 import numpy as np
 from ase import Atoms
 from ase.geometry import wrap_positions
-from ase.neighborlist import neighbor_list
 from jax import Array
 
+from instar.app.ase.coincidence import coincident
 from instar.core.data import Index, Table
 from instar.core.typing import Label, ParticleId, SystemId
 from instar.core.utils.jax import dataclass
@@ -25,6 +25,7 @@ __all__ = [
     "Particles",
     "StructureError",
     "Systems",
+    "charges_of",
     "cut_by_atoms",
     "distinct",
     "labels_of",
@@ -62,6 +63,12 @@ def labels_of(atoms: Atoms) -> list[str]:
     if "labels" in atoms.arrays:
         return [str(label) for label in atoms.arrays["labels"]]
     return atoms.get_chemical_symbols()
+
+
+def charges_of(atoms: Atoms) -> np.ndarray:
+    """The charges (e) that a structure was given; NaN if it was given none."""
+    given = atoms.arrays.get("initial_charges")
+    return np.full(len(atoms), np.nan) if given is None else np.asarray(given, float)
 
 
 def structures_of(given: Iterable[Any], charges: Mapping[str, float] | None = None) -> Structures:
@@ -180,10 +187,9 @@ def naming_coincidences(given: Sequence[Any]) -> Iterator[None]:
         yield
     except AssertionError as error:
         for number, atoms in enumerate(given):
-            first, second = neighbor_list("ij", atoms, _SAME_PLACE)
-            if len(first):
+            if (pair := coincident(atoms, _SAME_PLACE)) is not None:
                 raise StructureError(
-                    f"Atoms {first[0]} and {second[0]} of structure {number} are at the same place."
+                    f"Atoms {pair[0]} and {pair[1]} of structure {number} are at the same place."
                     "\nMove one of them: their energy is not a finite number."
                 ) from error
         raise
@@ -236,7 +242,7 @@ def _charges(
     structures: list[Atoms], labels: list[str], by_label: Mapping[str, float] | None
 ) -> np.ndarray:
     if by_label is None:
-        return np.concatenate([atoms.get_initial_charges() for atoms in structures] or [[]])
+        return np.concatenate([charges_of(atoms) for atoms in structures] or [[]])
     for label in labels:
         if label not in by_label:
             raise StructureError(

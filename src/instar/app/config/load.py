@@ -426,6 +426,8 @@ def _among(recipe: Recipe, numbers: list[int], count: int) -> Recipe:
 
 def _different(structures: Sequence[Atoms], recipe: Recipe, systems: Iterable[int]) -> list[int]:
     """Systems that are not alike: the first of each structure, and those with own terms."""
+    if not recipe.may_be_cut:
+        return list(systems)
     found: dict[int, int] = {}
     own = recipe.named
     for number in systems:

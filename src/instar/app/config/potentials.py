@@ -16,7 +16,9 @@ from instar.app.config.entries import Entries
 from instar.app.config.recorded import is_record
 from instar.potentials import Potential, Sum
 from instar.potentials.entry import POTENTIALS, Entry, entry_class
+from instar.potentials.exclusions import Exclusions
 from instar.potentials.exclusions_entry import exclusions_of
+from instar.potentials.potential import check_leaves
 from instar.potentials.structures import Problem, Structures
 from instar.potentials.terms_entry import PlacedEntry
 
@@ -104,6 +106,14 @@ class Recipe:
         placed = [entry for entry in self.entries if isinstance(entry, PlacedEntry)]
         return {number for entry in placed for number in entry.structures or ()}
 
+    @property
+    def may_be_cut(self) -> bool:
+        """Whether it may be used for some of the structures: it names none of their atoms.
+
+        Entries are made for the structures that they see; of an object only it knows.
+        """
+        return self.given is None or self.given.is_general
+
     def among(self, structures: Sequence[int]) -> Recipe:
         """The potential of some of the structures, which are counted from 0 again.
 
@@ -138,7 +148,7 @@ class Recipe:
             raise
         except ValueError as error:
             raise ConfigurationError(str(error)) from error
-        made = whole if exclusions is None else whole.excluding(exclusions)
+        made = whole if exclusions is None else _without(whole, exclusions)
         return made, made.check(structures)
 
 
@@ -146,6 +156,18 @@ def require(problems: Sequence[Problem]) -> None:
     """Refuse structures that lack something."""
     if problems:
         raise StructureError(str(problems[0]))
+
+
+def _without(whole: Potential, exclusions: Exclusions) -> Potential:
+    """A potential with pairs excluded from every part that acts between neighbors."""
+    made = whole.excluding(exclusions)
+    for part in made.parts():
+        if part.reach is not None and part.exclusions is None:
+            raise ConfigurationError(
+                f"{type(part).__name__} can't leave out pairs that are bonded or excluded, so it "
+                "can't be used beside bonds, constraints or exclusions of pairs."
+            )
+    return made
 
 
 def _summed(entries: tuple[Entry, ...], structures: Structures, trust: Trust) -> Potential:
@@ -171,6 +193,7 @@ def recipe_of(potential: Any, *, tried: bool = True, trust: Trust = Trust.REFUSE
     that may start programs or load code, unless ``trust`` allows it or leaves it untried.
     """
     if isinstance(potential, Potential):
+        check_leaves(potential)
         return Recipe(potential)
     if is_record(potential):
         return Recipe(recorded=potential["object"])

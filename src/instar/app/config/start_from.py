@@ -63,9 +63,6 @@ def started(
         return None
     if (units == "lj") != is_reduced():
         problems.append(((), f"the run in {folder} has other units"))
-    for atoms in end.structures:  # arrays on disk can't tell none from zero
-        if not atoms.get_initial_charges().any():
-            atoms.arrays.pop("initial_charges", None)
     count = len(end.systems)
     if len(entries) not in (1, count):
         text = f"the run in {folder} has {count} systems: give one entry for all, or one for each"

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 from ase import Atoms
 from ase.data import atomic_masses, atomic_numbers
-from ase.neighborlist import neighbor_list
 
+from instar.app.ase.coincidence import coincident
 from instar.app.ase.structures import unfit, wrong_column
 from instar.app.config.files import Frame, Inputs, UnmadeStructureError, frames_of
 from instar.app.config.schema import FileStructure, LatticeStructure, RandomStructure
@@ -138,5 +138,5 @@ def _wrong(atoms: Atoms) -> str | None:
         return f"its cell {atoms.cell.array.tolist()} has no volume"
     if (why := unfit(atoms) or wrong_column(atoms)) is not None:
         return why
-    first, second = neighbor_list("ij", atoms, _TOO_CLOSE)
-    return f"atoms {first[0]} and {second[0]} are at the same place" if len(first) else None
+    pair = coincident(atoms, _TOO_CLOSE)
+    return None if pair is None else f"atoms {pair[0]} and {pair[1]} are at the same place"

@@ -113,7 +113,7 @@ def _serves(old: Point, particles: Any, systems: Any) -> bool:
         len(old.particles) == len(particles)
         and before.labels.vocabulary is now.labels.vocabulary
         and np.array_equal(before.labels.indices, now.labels.indices)
-        and np.array_equal(before.charges, now.charges)
+        and np.array_equal(before.charges, now.charges, equal_nan=True)
         and np.array_equal(before.system.indices, now.system.indices)
         and np.array_equal(old.systems.data.cell.periodic, systems.data.cell.periodic)
     )

@@ -18,7 +18,7 @@ from instar.core.result import as_result_function
 from instar.memory import Budget, MemoryPlanError, Programs, plan_work, programs_of, run, show
 from instar.memory.run import is_out_of_memory
 
-__all__ = ["computed_within", "estimated_need", "fits_any_structure"]
+__all__ = ["computed_within", "estimated_need"]
 
 BYTES_PER_ATOM, BYTES_PER_NEIGHBOR, BYTES_PER_IMAGE = 800, 60, 150
 """What an evaluation takes, about, in double precision: enough to see that there is plenty."""
@@ -58,7 +58,7 @@ def computed_within(
             f"{show(limit)} may be used.\nThe budget is {show(budget.bytes)} ({budget.source}); "
             "give a larger one, or use single precision."
         )
-    if not fits_any_structure(recipe):
+    if not recipe.may_be_cut:
         raise MemoryPlanError(
             f"{len(structures)} structures need {show(need)} together, but only {show(limit)} may "
             "be used.\nTheir potential is an object that may hold for all of them only (its "
@@ -66,11 +66,6 @@ def computed_within(
             "configuration, or give a larger budget."
         )
     return _in_parts(structures, recipe, precision, budget, math.ceil(need / limit), first)
-
-
-def fits_any_structure(recipe: Recipe) -> bool:
-    """Whether a potential may be used for some of the structures: it names none of their atoms."""
-    return recipe.given is None or recipe.given.is_general
 
 
 def estimated_need(point: Point, room: Any) -> int:

@@ -47,7 +47,8 @@ def sketched(loaded: Loaded) -> Plan:
     kind_of(loaded).check()
     budget, total = find_budget(loaded.config.memory.budget), int(loaded.counts.sum())
     limit = budget.usable()
-    if total <= _MANY or loaded.counts.max() > _FEW or limit <= FIXED:
+    sampled = loaded.recipe.may_be_cut and total > _MANY and loaded.counts.max() <= _FEW
+    if not sampled or limit <= FIXED:
         return planned(loaded, HighWater())[0]
     parts = cut_by_atoms(loaded.counts.tolist(), math.ceil(total / _FEW))
     sample = max(parts, key=loaded.atoms_in)
@@ -110,13 +111,21 @@ def cut(loaded: Loaded, plan: Plan, batch: int, need: int) -> Plan:
 def _with_cut(
     loaded: Loaded, batches: list[range], systems: range, parts: int, need: int, budget: Budget
 ) -> list[range]:
-    """The batches with one of them in at least two parts; a single system can't be cut."""
+    """The batches with one of them in at least two parts, where it can be cut."""
     if len(systems) == 1:
         raise MemoryPlanError(
             f"System {systems.start} ({loaded.atoms_in(systems)} atoms) needs {show(need)}, and a "
             f"run may take {show(budget.usable())} ({budget.source}, {HEADROOM:.0%} kept free).\n"
             "Give it a larger memory.budget, a shorter skin, shorter windows to observe, or "
             "precision: float32."
+        )
+    if not loaded.recipe.may_be_cut:
+        raise MemoryPlanError(
+            f"{len(systems)} systems need {show(need)} together, and a run may take "
+            f"{show(budget.usable())} ({budget.source}, {HEADROOM:.0%} kept free).\n"
+            "Their potential is an object that may hold for all of them only (its is_general is "
+            "False), so they can't run in batches: pass it as a configuration, or give a larger "
+            "memory.budget."
         )
     sizes = loaded.counts[systems.start : systems.stop].tolist()
     cuts = cut_by_atoms(sizes, max(2, parts))

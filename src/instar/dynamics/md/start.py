@@ -19,6 +19,7 @@ from instar.neighbors import NeighborList
 from instar.potentials import Potential, PotentialError
 from instar.potentials.constraints import Constraints, constraints_of
 from instar.potentials.constraints.group import Group
+from instar.potentials.potential import check_leaves
 from instar.potentials.structures import Structures
 
 __all__ = ["start"]
@@ -46,8 +47,9 @@ def start(
     Parameters
     ----------
     particles
-        A table with the columns ``positions`` (particles, 3) in Å, ``system``, ``labels`` and
-        ``charges`` (particles,) in e. A row whose system is out of bounds is not a particle.
+        A table with the columns ``positions`` (particles, 3) in Å, ``system``, ``labels`` and, if
+        there are charges, ``charges`` (particles,) in e, NaN where there are none. A row whose
+        system is out of bounds is not a particle.
     systems
         A table with the column ``cell``, a `Cell` with one cell per system.
     potential
@@ -100,6 +102,7 @@ def start(
     >>> print(heavy.particles.data.masses)
     [400.]
     """
+    check_leaves(potential)
     if problems := potential.check(Structures.of_tables(particles, systems)):
         raise PotentialError(str(problems[0]))
     data, cell = particles.data, systems.data.cell
@@ -114,7 +117,7 @@ def start(
         velocities=_velocities(velocities, data.positions, stay),
         forces=jnp.zeros_like(data.positions),
         masses=jnp.asarray(_masses(masses, there), dtype),
-        charges=data.charges,
+        charges=_charges(data),
         system=everyone.system,
         labels=data.labels,
         molecule=molecule,
@@ -180,6 +183,11 @@ def _velocities(given: Any, positions: Any, stay: np.ndarray) -> Any:
             f"{int((~np.isfinite(known)).sum())} that are not finite."
         )
     return jnp.asarray(np.where(stay[:, None], 0, known), positions.dtype)
+
+
+def _charges(data: Any) -> Any:
+    charges = getattr(data, "charges", None)
+    return jnp.full_like(data.positions[:, 0], jnp.nan) if charges is None else charges
 
 
 def _masses(given: Any, there: np.ndarray) -> np.ndarray:

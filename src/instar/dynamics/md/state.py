@@ -35,7 +35,7 @@ class Particles:
     velocities: Array  # (particles, 3) Å/time
     forces: Array  # (particles, 3) eV/Å, at the positions; zero where a particle is fixed
     masses: Array  # (particles,) amu
-    charges: Array  # (particles,) e
+    charges: Array  # (particles,) e; NaN where none were given
     system: Index[SystemId]
     labels: Index[Label]
     molecule: Index[GroupId]  # what a barostat moves as one; an atom may be one on its own

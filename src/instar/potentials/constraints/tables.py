@@ -11,7 +11,9 @@ from instar.core.data import Index
 from instar.core.typing import ParticleId
 from instar.core.utils.declaration import option
 from instar.core.utils.jax import dataclass, is_traced
+from instar.geometry import AllParticles
 from instar.potentials.entry import Entry, configured
+from instar.potentials.evaluation import Evaluation, Request
 from instar.potentials.formula import Parameter
 from instar.potentials.potential import Potential, PotentialError
 from instar.potentials.terms_entry import terms_entry
@@ -42,6 +44,10 @@ class Constraint(Potential):
     def has_known_cost(self) -> bool:
         """It adds nothing to an evaluation."""
         return True
+
+    def apart_from_pairs(self, everyone: AllParticles, request: Request) -> Evaluation:
+        """Nothing."""
+        return Evaluation.zero(everyone, request)
 
     def bonds(self) -> tuple[np.ndarray, np.ndarray]:
         """Rows of particles (n, bonds, 2) and distances (n, bonds) in Å; on the host."""

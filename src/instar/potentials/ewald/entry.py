@@ -9,6 +9,7 @@ from instar.core.utils.declaration import option
 from instar.potentials.entry import Entry, configured
 from instar.potentials.ewald.ewald import not_periodic
 from instar.potentials.ewald.making import ewald, ewald_with
+from instar.potentials.pair import without_charges
 from instar.potentials.potential import Potential
 from instar.potentials.structures import Problem, Structures
 
@@ -71,8 +72,8 @@ class CoulombEntry(Entry):
             )
 
     def check(self, structures: Structures) -> list[Problem]:
-        """Cells that repeat."""
-        return not_periodic(structures)
+        """Charges, in cells that repeat."""
+        return without_charges(structures) + not_periodic(structures)
 
     def made(self, structures: Structures, shortest: float) -> Potential:
         """The potential for the charges of these structures."""

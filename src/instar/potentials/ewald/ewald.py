@@ -50,7 +50,8 @@ COARSEST_FOR_FLOAT32 = 1e-5
 def not_periodic(structures: Structures) -> list[Problem]:
     """Structures that have charges, but no Ewald sum."""
     count = len(structures)
-    charged = np.bincount(structures.system, structures.charges != 0, minlength=count) > 0
+    charges = np.nan_to_num(structures.charges)
+    charged = np.bincount(structures.system, charges != 0, minlength=count) > 0
     return [
         Problem(
             int(number),

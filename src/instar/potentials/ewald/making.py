@@ -65,7 +65,8 @@ def ewald(
     Raises
     ------
     PotentialError
-        If the accuracy can't be reached, there is no such method, or shapes do not fit together.
+        If the accuracy can't be reached, there is no such method, shapes do not fit together, or
+        a charge is not a finite number.
 
     Examples
     --------
@@ -168,7 +169,13 @@ class _Given:
                 f"There are charges of shape {charges.shape}, but systems of shape {system.shape}; "
                 "give one of each for every particle."
             )
-        charged = (system >= 0) & (system < count) & (charges != 0)
+        there = (system >= 0) & (system < count)
+        if (missing := there & ~np.isfinite(charges)).any():
+            first = int(np.argmax(missing))
+            raise PotentialError(
+                f"The charge of particle {first} is {charges[first]}; give each one in e."
+            )
+        charged = there & (charges != 0)
         self.home = np.where(charged, system, -1).astype(np.int32)
         self.members = [np.flatnonzero(self.home == s) for s in range(count)]
         own = np.where(charged, system, 0)
