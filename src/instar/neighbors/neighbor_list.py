@@ -32,13 +32,14 @@ from instar.core.utils.jax import dataclass, field
 from instar.geometry import Cell
 from instar.neighbors.blocks import block_shape, over_blocks
 from instar.neighbors.exclusion import are_close, excluded_rows, without
+from instar.neighbors.extents import extents
 from instar.neighbors.grid import Grid, grid_of
 from instar.neighbors.images import FAR, Images, Wrapped, wrap
 from instar.neighbors.search import WORD, Found, Points, Room, search
-from instar.neighbors.sizes import Extents, Sizes, estimate
+from instar.neighbors.sizes import Sizes, estimate
 from instar.statefunc.edges import Edges
 
-__all__ = ["HasCell", "NeighborList", "NeighborMatrix", "extents"]
+__all__ = ["HasCell", "NeighborList", "NeighborMatrix"]
 
 GROWTH = 1.1
 """Ratio of the sizes that buffers grow through: finer than doubling, since room costs time."""
@@ -451,24 +452,6 @@ def _check_lengths(cutoff: np.ndarray, skin: np.ndarray) -> None:
     for name, known in (("cutoff", cutoff), ("skin", skin)):
         if not (np.isfinite(known) & (known >= 0)).all():
             raise ValueError(f"A {name} is a length (Å), not {known.tolist()}.")
-
-
-def extents(positions: np.ndarray, system: np.ndarray, cell: Cell, reach: np.ndarray) -> Extents:
-    """How large each system is, and how far its particles see; on the host."""
-    vectors, periodic = np.asarray(cell.vectors, np.float64), np.asarray(cell.periodic)
-    systems = len(vectors)
-    there = (system >= 0) & (system < systems)
-    counts = np.bincount(system[there], minlength=systems)
-    inverse = np.linalg.inv(vectors)
-    heights = 1 / np.linalg.norm(inverse, axis=1)
-    # Along open axes particles take a box around them, at least an atom wide.
-    places = np.einsum("pi,pij->pj", positions[there], inverse[system[there]])
-    low, high = np.full((systems, 3), np.inf), np.full((systems, 3), -np.inf)
-    np.minimum.at(low, system[there], places)
-    np.maximum.at(high, system[there], places)
-    taken = np.where(counts[:, None] > 0, np.maximum(high - low, 2 / heights), 1)
-    volumes = np.abs(np.linalg.det(vectors)) * np.where(periodic, 1, taken).prod(axis=1)
-    return Extents(counts, heights, volumes, periodic, reach)
 
 
 def _in_space(home: Array, shape: tuple[int, ...]) -> tuple[Array, Array]:

@@ -1,11 +1,12 @@
 """One walk through a run: what is read, made and traced, is so once."""
 
 import collections
+import json
 import sys
 
 import jax
 import pytest
-from app.runs import configuration, written
+from app.runs import configuration, run, written
 
 from instar.app.cli.main import main
 from instar.app.config import load, potentials
@@ -39,6 +40,26 @@ def test_a_run_reads_builds_and_traces_once(tmp_path, counted):
     path = written(tmp_path / "run.yaml", configuration(seed=71))
     assert main(["run", str(path), "--out", str(tmp_path / "run")]) == 0
     assert dict(counted) == {"read": 1, "potential made": 1, "step traced": 1}
+
+
+CRYSTAL = {"lattice": "fcc", "species": "Ar", "repeat": 3, "density": "1.4 g/cm^3"}
+
+
+@pytest.mark.parametrize(
+    ("memory", "batches", "traced"),
+    [({}, 1, 1), ({"budget": "61 MiB"}, 2, 2)],
+    ids=["at once", "all tried, then half of them"],
+)
+def test_copies_have_one_potential_and_one_program_for_each_size_of_batch(
+    tmp_path, counted, memory, batches, traced
+):
+    systems = [{"structure": CRYSTAL, "temperature": "50 K", "copies": 4}]
+    out = {"trajectory_every": 5, "thermo_every": 5}
+    config = configuration(systems=systems, run={"steps": 10}, output=out, memory=memory, seed=72)
+    ran = run(config, tmp_path / "run")
+    plan = json.loads((ran.path / "plan.json").read_text())
+    assert len(plan["batches"]) == batches
+    assert dict(counted) == {"potential made": 1, "step traced": traced}
 
 
 def test_constant_energy_is_reached_by_a_thermostat_where_temperatures_are_known():

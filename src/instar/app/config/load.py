@@ -18,6 +18,7 @@ from instar.app.ase.structures import StructureError, structures_of
 from instar.app.config.base import ConfigurationError, shown
 from instar.app.config.changes import changed
 from instar.app.config.given import Given, Input, given_by, plain
+from instar.app.config.made import Potentials
 from instar.app.config.methods import Method
 from instar.app.config.names import unique_names
 from instar.app.config.observers import observations_of
@@ -33,7 +34,7 @@ from instar.app.config.text import Place, Text, read_yaml, wrong_text
 from instar.app.config.units import UnitSystem, is_reduced
 from instar.geometry import Cell
 from instar.memory import BudgetError, find_budget
-from instar.neighbors.neighbor_list import extents
+from instar.neighbors.extents import extents
 from instar.neighbors.sizes import uncountable
 from instar.observables import Observation
 from instar.potentials import Potential
@@ -60,7 +61,7 @@ class Loaded:
     stages: tuple[Stage, ...]
     recipe: Recipe
     observations: tuple[Observation, ...]
-    _potentials: dict[range, Potential]  # the last that was made, by the systems it is for
+    potentials: Potentials
 
     @property
     def units(self) -> UnitSystem:
@@ -126,14 +127,6 @@ class Loaded:
     def different(self, systems: Iterable[int]) -> list[int]:
         """Systems that are not alike: the first of each structure, and those with own terms."""
         return _different(self.structures, self.recipe, systems)
-
-    def potential_of(self, systems: range) -> Potential:
-        """The potential of some of the systems, made once."""
-        if systems not in self._potentials:
-            some = structures_of((self.structures[n] for n in systems), self.recipe.charges)
-            self._potentials.clear()
-            self._potentials[systems] = self.recipe.among(systems).potential(some)
-        return self._potentials[systems]
 
 
 def load(
@@ -227,7 +220,7 @@ def _read(data: dict[str, Any], folder: Path, brought: _Brought) -> Loaded:
             problems = [problem for problem in problems if problem[1] != "is missing"]
         raise _ProblemsError(_once(problems))
     skin = getattr(stages[-1].method, "skin", 0.0)
-    potentials = {} if recipe.is_recorded else _made(recipe, start, skin)
+    potentials = _made(recipe, start, skin)
     _check_cells(stages, start)
     _check_observations(observations, start, recipe, stages[-1].steps)
     return Loaded(
@@ -392,8 +385,10 @@ def _check_cells(stages: Sequence[Stage], start: Beginning) -> None:
         raise _ProblemsError(_once(problems))
 
 
-def _made(recipe: Recipe, start: Beginning, skin: float) -> dict[range, Potential]:
-    """Every structure has what the potential needs; the potential, if no two are the same."""
+def _made(recipe: Recipe, start: Beginning, skin: float) -> Potentials:
+    """Every structure has what the potential needs; it is made for those that are not alike."""
+    if recipe.is_recorded:
+        return Potentials(recipe, start.structures)
     try:
         recipe.check_numbers(len(start.structures))
         numbers = _different(start.structures, recipe, range(len(start.structures)))
@@ -406,8 +401,7 @@ def _made(recipe: Recipe, start: Beginning, skin: float) -> dict[range, Potentia
     if problems or potential is None:
         raise _ProblemsError(_once([_placed(p, numbers, start.systems) for p in problems]))
     _check_reach(potential, some, [start.systems[n].entry for n in numbers], skin)
-    everything = range(len(start.structures))
-    return {everything: potential} if len(numbers) == len(everything) else {}
+    return Potentials(recipe, start.structures, potential, numbers)
 
 
 def _among(recipe: Recipe, numbers: list[int], count: int) -> Recipe:

@@ -18,7 +18,7 @@ from instar.core.utils.jax import dataclass
 from instar.geometry import Cell
 from instar.memory.footprint import Sizes
 from instar.neighbors import Sizes as Room
-from instar.neighbors.neighbor_list import extents
+from instar.neighbors.extents import extents
 from instar.neighbors.sizes import estimate, image_room
 from instar.potentials import Evaluation, Potential
 

@@ -33,10 +33,9 @@ def _of_output(loaded: Loaded) -> Iterator[str]:
 
 
 def _of_systems(loaded: Loaded) -> Iterator[str]:
-    systems = len(loaded.systems)
     first = loaded.stages[0]
     constant_energy = not first.method.has_set_points
-    driven = systems > 0 and loaded.potential_of(range(systems)).moves_centre
+    driven = loaded.potentials.moves_centre
     pairs = zip(loaded.structures, loaded.systems, strict=True)
     for number, (atoms, system) in enumerate(pairs):
         wanted = first.wanted(system)
