@@ -12,6 +12,7 @@ from instar.app.cli.main import main
 from instar.app.config import load, potentials
 from instar.app.run.kinds import kind_of
 from instar.dynamics import Step
+from instar.memory import HEADROOM
 
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
 
@@ -45,21 +46,21 @@ def test_a_run_reads_builds_and_traces_once(tmp_path, counted):
 CRYSTAL = {"lattice": "fcc", "species": "Ar", "repeat": 3, "density": "1.4 g/cm^3"}
 
 
-@pytest.mark.parametrize(
-    ("memory", "batches", "traced"),
-    [({}, 1, 1), ({"budget": "61 MiB"}, 2, 2)],
-    ids=["at once", "all tried, then half of them"],
-)
-def test_copies_have_one_potential_and_one_program_for_each_size_of_batch(
-    tmp_path, counted, memory, batches, traced
-):
+def test_copies_have_one_potential_and_one_program_for_each_size_of_batch(tmp_path, counted):
     systems = [{"structure": CRYSTAL, "temperature": "50 K", "copies": 4}]
     out = {"trajectory_every": 5, "thermo_every": 5}
-    config = configuration(systems=systems, run={"steps": 10}, output=out, memory=memory, seed=72)
-    ran = run(config, tmp_path / "run")
-    plan = json.loads((ran.path / "plan.json").read_text())
-    assert len(plan["batches"]) == batches
-    assert dict(counted) == {"potential made": 1, "step traced": traced}
+    config = configuration(systems=systems, run={"steps": 10}, output=out, seed=72)
+    whole = plan_of(run(config, tmp_path / "whole"))
+    assert dict(counted) == {"potential made": 1, "step traced": 1}
+    counted.clear()
+    config["memory"] = {"budget": int(whole["shapes"][0]["bytes"] / (1 - HEADROOM)) - 2**16}
+    halves = plan_of(run(config, tmp_path / "halves"))
+    assert (len(whole["batches"]), len(halves["batches"])) == (1, 2)
+    assert dict(counted) == {"potential made": 1, "step traced": 2}  # all are tried, then a half
+
+
+def plan_of(ran):
+    return json.loads((ran.path / "plan.json").read_text())
 
 
 def test_constant_energy_is_reached_by_a_thermostat_where_temperatures_are_known():

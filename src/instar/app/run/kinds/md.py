@@ -28,7 +28,7 @@ __all__ = ["MolecularDynamics"]
 class MolecularDynamics(Kind):
     """Particles that move by their forces."""
 
-    THERMO, FRAME = THERMO, FRAME
+    METHOD, THERMO, FRAME = MdMethod, THERMO, FRAME
 
     @property
     def skin(self) -> float:
