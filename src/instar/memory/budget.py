@@ -13,10 +13,16 @@ import numpy as np
 from instar.memory.amounts import parse_amount, show
 from instar.memory.readings import ROOT, Device, Reading, readings
 
-__all__ = ["HEADROOM", "Budget", "BudgetError", "find_budget"]
+__all__ = ["FIXED", "HEADROOM", "Budget", "BudgetError", "find_budget", "taken_by"]
 
 HEADROOM = 0.1
 """The part of a budget that is kept free by default: other allocations, fragments."""
+
+FIXED = 48 * 2**20
+"""Bytes that a run takes whatever its size: a writer's buffers, small programs, threads."""
+
+_KEPT = 3
+"""One in so many bytes is kept by the C library after it was freed."""
 
 _SHARE = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))\s*%")
 
@@ -50,6 +56,11 @@ class Budget:
     def usable(self, headroom: int | float = HEADROOM) -> int:
         """Bytes that work may take, with that part of the budget kept free."""
         return max(1, int(self.bytes * (1 - headroom)))
+
+
+def taken_by(live: int) -> int:
+    """Bytes that a process on a CPU grows by, if so many are live while its programs run."""
+    return live + live // _KEPT + FIXED
 
 
 def find_budget(

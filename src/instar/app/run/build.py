@@ -18,9 +18,10 @@ from instar.core.propagator import program
 from instar.dynamics import Observing
 from instar.dynamics.streams import key_of
 from instar.memory import MemoryPlanError, need_of
+from instar.memory.budget import FIXED, taken_by
 from instar.storage import StorageError
 
-__all__ = ["FIXED", "Job", "OutgrownError", "Phase", "built", "bytes_of", "need_of_chunk"]
+__all__ = ["Job", "OutgrownError", "Phase", "built", "bytes_of", "need_of_chunk"]
 
 
 class Phase(NamedTuple):
@@ -139,11 +140,7 @@ def need_of_chunk(job: Job, state: Any) -> int:
     if jax.default_backend() != "cpu":
         return chunk + FIXED
     live = chunk * len(state.step.sharding.device_set) + bytes_of(state)  # and a checkpoint's copy
-    return live + live // 3 + FIXED
-
-
-FIXED = 48 * 2**20
-"""Bytes that do not grow with the systems: a writer's buffers, small programs, threads."""
+    return taken_by(live)
 
 
 def bytes_of(state: Any) -> int:

@@ -16,7 +16,7 @@ import numpy as np
 from instar.app.ase.structures import cut_by_atoms
 from instar.app.config import Loaded
 from instar.app.config.stages import rows_of
-from instar.app.run.build import FIXED, Job, OutgrownError, built
+from instar.app.run.build import Job, OutgrownError, built
 from instar.app.run.directory import RunDirectoryError
 from instar.app.run.kinds import kind_of
 from instar.memory import (
@@ -31,6 +31,7 @@ from instar.memory import (
     find_budget,
     show,
 )
+from instar.memory.budget import FIXED
 from instar.observables import Quantity
 
 __all__ = ["Disk", "check_room", "cut", "disk_of", "planned", "sketched", "systems_of"]
