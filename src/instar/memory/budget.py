@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from instar.memory.amounts import parse_amount, show
-from instar.memory.readings import ROOT, Device, Reading, readings
+from instar.memory.readings import ROOT, Device, Reading, readings_of
 
 __all__ = ["FIXED", "HEADROOM", "Budget", "BudgetError", "find_budget", "taken_by"]
 
@@ -77,14 +77,14 @@ def find_budget(
     if isinstance(asked, Budget):
         return asked
     if asked is None:
-        found = readings(device, root)
+        found = readings_of(device, root)
         tightest = _tightest(found)
         return Budget(tightest.left, tightest.source, found)
     if isinstance(asked, str) and "%" in asked:
-        return _of_share(_share(asked), readings(device, root))
+        return _of_share(_share(asked), readings_of(device, root))
     amount = _amount(asked)
     written = " ".join(asked.split()) if isinstance(asked, str) else show(amount)
-    return _of_amount(amount, f"given: {written}", readings(device, root))
+    return _of_amount(amount, f"given: {written}", readings_of(device, root))
 
 
 def _of_share(share: float, found: tuple[Reading, ...]) -> Budget:

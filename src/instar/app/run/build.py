@@ -82,14 +82,14 @@ def built(loaded: Loaded, systems: range | None = None, limit: int | None = None
     """
     some = range(len(loaded.systems)) if systems is None else systems
     try:
-        return _compiled(_built(loaded, some), loaded.config.precision, limit)
+        return _made_ready(_wired(loaded, some), loaded.config.precision, limit)
     except (StorageError, ConfigurationError, MemoryPlanError):
         raise
     except ValueError as error:
         raise ConfigurationError(str(error)) from error
 
 
-def _built(loaded: Loaded, systems: range) -> Job:
+def _wired(loaded: Loaded, systems: range) -> Job:
     kind = kind_of(loaded)
     state = kind.state(systems)
     steps = kind.steps(systems)
@@ -110,7 +110,7 @@ def _built(loaded: Loaded, systems: range) -> Job:
     return Job(kind, systems, kind.placed(state), phases, loaded.config.seed)
 
 
-def _compiled(job: Job, precision: str, limit: int | None) -> Job:
+def _made_ready(job: Job, precision: str, limit: int | None) -> Job:
     """With forces, and what a chunk of its steps needs: two programs, compiled side by side."""
     with ThreadPoolExecutor(1) as pool:
         beside = pool.submit(_need_in, precision, job)
