@@ -30,7 +30,7 @@ from instar.app.config.schema import Config, SystemConfig, config_model
 from instar.app.config.stages import Stage, conditions_lacking, stages_of, start_of, with_method
 from instar.app.config.start_from import place_of, started, with_systems
 from instar.app.config.systems import Beginning, Wanted, beginning
-from instar.app.config.text import Place, Text, read_yaml, wrong_text
+from instar.app.config.text import Mistake, Place, Text, read_yaml, wrong_text
 from instar.app.config.units import UnitSystem, is_reduced
 from instar.geometry import Cell
 from instar.memory import BudgetError, find_budget
@@ -38,12 +38,9 @@ from instar.neighbors.extents import extents
 from instar.neighbors.sizes import uncountable
 from instar.observables import Observation
 from instar.potentials import Potential
-from instar.potentials.structures import Problem as Lack
-from instar.potentials.structures import Structures
+from instar.potentials.structures import Problem, Structures
 
 __all__ = ["Loaded", "load"]
-
-Problem = tuple[Place, str]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -175,7 +172,7 @@ def _of_mapping(source: Mapping[str, Any]) -> Any:
 
 
 class _ProblemsError(Exception):
-    def __init__(self, problems: list[Problem]) -> None:
+    def __init__(self, problems: list[Mistake]) -> None:
         super().__init__(problems)
         self.problems = problems
 
@@ -195,7 +192,7 @@ def _loaded(data: dict[str, Any], folder: Path, brought: _Brought) -> Loaded:
 
 
 def _read(data: dict[str, Any], folder: Path, brought: _Brought) -> Loaded:
-    problems: list[Problem] = []
+    problems: list[Mistake] = []
     given = given_by(data, folder, problems)
     given = dataclasses.replace(given, resolved=with_systems(given.resolved, given.data, problems))
     recipe = _recipe(given.resolved, brought, problems)
@@ -236,7 +233,7 @@ def _read(data: dict[str, Any], folder: Path, brought: _Brought) -> Loaded:
     )
 
 
-def _begun(given: Given, folder: Path, seed: int, problems: list[Problem]) -> Beginning:
+def _begun(given: Given, folder: Path, seed: int, problems: list[Mistake]) -> Beginning:
     entries = _entries(given.resolved)
     origin = start_of(given.data)
     if origin is not None and not isinstance(origin, str):
@@ -246,7 +243,7 @@ def _begun(given: Given, folder: Path, seed: int, problems: list[Problem]) -> Be
     if problems:  # a file that is wrong in itself is not tried with another run
         return Beginning((), ())
     topology = next(iter(given.structures.values()))[0] if given.data.get("topology") else None
-    found: list[Problem] = []
+    found: list[Mistake] = []
     start = started(folder / origin, list(entries.values()), topology, found)
     problems += [(place or place_of(given.data), text) for place, text in found]
     return start or Beginning((), ())
@@ -261,7 +258,7 @@ def _entries(data: dict[str, Any]) -> dict[int, SystemConfig]:
     return found
 
 
-def _validated(data: dict[str, Any], problems: list[Problem]) -> Config | None:
+def _validated(data: dict[str, Any], problems: list[Mistake]) -> Config | None:
     whole = with_method(data)
     try:
         return config_model().model_validate(whole)
@@ -276,7 +273,7 @@ def _validated(data: dict[str, Any], problems: list[Problem]) -> Config | None:
 
 def _check_text(data: Any) -> None:
     """Refuse text that can't be written to files and terminals, wherever it stands."""
-    problems: list[Problem] = []
+    problems: list[Mistake] = []
 
     def look(value: Any, place: Place) -> None:
         if isinstance(value, dict):
@@ -294,7 +291,7 @@ def _check_text(data: Any) -> None:
         raise _ProblemsError(problems)
 
 
-def _recipe(data: dict[str, Any], brought: _Brought, problems: list[Problem]) -> Recipe | None:
+def _recipe(data: dict[str, Any], brought: _Brought, problems: list[Mistake]) -> Recipe | None:
     said, given = data.get("potential"), brought.potential
     if said is None:
         if "potential" in data:
@@ -318,7 +315,7 @@ def _check_given(said: Any, given: Potential) -> None:
         raise ConfigurationError(f"the run began with another potential, a {said['object']}")
 
 
-def _observations(data: dict[str, Any], problems: list[Problem]) -> tuple[Observation, ...]:
+def _observations(data: dict[str, Any], problems: list[Mistake]) -> tuple[Observation, ...]:
     try:
         return observations_of(data.get("observe"))
     except ConfigurationError as error:
@@ -334,7 +331,7 @@ def _check_observations(
         return
     numbers = _different(start.structures, recipe, range(len(start.structures)))
     structures = structures_of(start.structures[number] for number in numbers)
-    problems: list[Problem] = []
+    problems: list[Mistake] = []
     for number, one in enumerate(observations):
         found = [_renumbered(text, numbers) for text in one.check(structures)]
         problems += [(("observe", number), text) for text in found]
@@ -350,7 +347,7 @@ def _renumbered(text: str, numbers: Sequence[int]) -> str:
     return re.sub(r"\bstructure (\d+)", lambda match: f"structure {numbers[int(match[1])]}", text)
 
 
-def _check_anyhow(recipe: Recipe | None, problems: list[Problem]) -> None:
+def _check_anyhow(recipe: Recipe | None, problems: list[Mistake]) -> None:
     """What is wrong with a potential for any structures, where there are none to try it with."""
     try:
         if recipe is not None:
@@ -359,7 +356,7 @@ def _check_anyhow(recipe: Recipe | None, problems: list[Problem]) -> None:
         problems.append((("potential",), str(error)))
 
 
-def _check_budget(data: dict[str, Any], problems: list[Problem]) -> None:
+def _check_budget(data: dict[str, Any], problems: list[Mistake]) -> None:
     memory = data.get("memory")
     if isinstance(memory, dict) and isinstance(memory.get("budget"), str | int):
         try:
@@ -373,7 +370,7 @@ def _check_cells(stages: Sequence[Stage], start: Beginning) -> None:
     label = next((stage.method.label for stage in stages if stage.method.has_pressure), None)
     if label is None:
         return
-    problems: list[Problem] = []
+    problems: list[Mistake] = []
     for wanted, atoms in zip(start.systems, start.structures, strict=True):
         if not atoms.pbc.all():
             text = f"{label} needs a cell that repeats along all three axes"
@@ -426,14 +423,14 @@ def _check_reach(
     cell = Cell.of(structures.vectors, structures.periodic)
     reach = np.broadcast_to(np.asarray(potential.reach, float) + skin, len(structures))
     found = uncountable(extents(structures.positions, structures.system, cell, reach))
-    problems: list[Problem] = [
+    problems: list[Mistake] = [
         (("systems", entries[n]), f"{what}; make the cutoff shorter") for n, what in found.items()
     ]
     if problems:
         raise _ProblemsError(_once(problems))
 
 
-def _placed(problem: Lack, numbers: Sequence[int], systems: Sequence[Wanted]) -> Problem:
+def _placed(problem: Problem, numbers: Sequence[int], systems: Sequence[Wanted]) -> Mistake:
     """What a structure lacks, at the entry that it comes from."""
     wanted = systems[numbers[problem.structure]]
     several = len({one.name for one in systems if one.entry == wanted.entry}) > 1
@@ -441,7 +438,7 @@ def _placed(problem: Lack, numbers: Sequence[int], systems: Sequence[Wanted]) ->
     return ("systems", wanted.entry, "structure"), f"{name}{problem.text}. {problem.advice}"
 
 
-def _once(problems: list[Problem]) -> list[Problem]:
+def _once(problems: list[Mistake]) -> list[Mistake]:
     return list(dict.fromkeys(problems))
 
 
