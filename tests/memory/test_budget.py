@@ -16,7 +16,7 @@ from instar.memory.budget import Budget, BudgetError, find_budget
 from instar.memory.readings import (
     Reading,
     high_water,
-    readings,
+    readings_of,
     reset_high_water,
     resident,
 )
@@ -173,7 +173,7 @@ GROUPS = {
 @pytest.mark.parametrize("case", GROUPS)
 def test_the_limits_of_all_groups_above_the_process_are_read(tree, case):
     parts, expected = GROUPS[case]
-    assert readings(CPU, tree(*parts)) == tuple(expected)
+    assert readings_of(CPU, tree(*parts)) == tuple(expected)
 
 
 def test_the_budget_is_what_the_tightest_limit_leaves(tree):
@@ -191,7 +191,7 @@ def test_without_limits_the_available_memory_is_the_budget(tree):
 def test_limits_of_the_process_count_with_what_it_holds_of_them(tree, limits):
     limits[resource.RLIMIT_AS] = 10 * GiB
     limits[resource.RLIMIT_DATA] = 4 * GiB
-    found = readings(CPU, tree(MEMORY, STATUS))
+    found = readings_of(CPU, tree(MEMORY, STATUS))
     assert found == (
         Reading("process limit", 10 * GiB, 8 * GiB),
         Reading("process limit", 4 * GiB, GiB),
@@ -202,13 +202,13 @@ def test_limits_of_the_process_count_with_what_it_holds_of_them(tree, limits):
 
 def test_elsewhere_the_pages_of_the_system_are_counted(tree, pages):
     pages.update(SC_PAGE_SIZE=4096, SC_PHYS_PAGES=1000, SC_AVPHYS_PAGES=300)
-    assert readings(CPU, tree()) == (Reading("available memory", 4096_000, 2867_200),)
+    assert readings_of(CPU, tree()) == (Reading("available memory", 4096_000, 2867_200),)
 
 
 def test_where_only_the_size_of_the_memory_is_known_the_process_itself_is_held(tree, pages):
     pages.update(SC_PAGE_SIZE=4096, SC_PHYS_PAGES=1000)
     root = tree({"proc/self/status": "VmHWM: 1000 kB\n"})
-    assert readings(CPU, root) == (Reading("physical memory", 4096_000, 1024_000),)
+    assert readings_of(CPU, root) == (Reading("physical memory", 4096_000, 1024_000),)
 
 
 def test_a_device_with_memory_of_its_own_is_limited_by_that_alone(tree):
@@ -228,9 +228,9 @@ def test_a_device_that_does_not_tell_its_limit_needs_an_amount(tree, stats):
 
 def test_without_a_device_the_default_one_is_read(tree):
     with jax.default_device(CPU):
-        assert readings(root=tree(MEMORY)) == (AVAILABLE,)
+        assert readings_of(root=tree(MEMORY)) == (AVAILABLE,)
     with jax.default_device("cpu"):
-        assert readings(root=tree()) == (AVAILABLE,)
+        assert readings_of(root=tree()) == (AVAILABLE,)
 
 
 @pytest.mark.parametrize(

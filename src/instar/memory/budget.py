@@ -11,12 +11,18 @@ from typing import Any
 import numpy as np
 
 from instar.memory.amounts import parse_amount, show
-from instar.memory.readings import ROOT, Device, Reading, readings
+from instar.memory.readings import ROOT, Device, Reading, readings_of
 
-__all__ = ["HEADROOM", "Budget", "BudgetError", "find_budget"]
+__all__ = ["FIXED", "HEADROOM", "Budget", "BudgetError", "find_budget", "taken_by"]
 
 HEADROOM = 0.1
 """The part of a budget that is kept free by default: other allocations, fragments."""
+
+FIXED = 48 * 2**20
+"""Bytes that a run takes whatever its size: a writer's buffers, small programs, threads."""
+
+_KEPT = 3
+"""One in so many bytes is kept by the C library after it was freed."""
 
 _SHARE = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))\s*%")
 
@@ -52,6 +58,11 @@ class Budget:
         return max(1, int(self.bytes * (1 - headroom)))
 
 
+def taken_by(live: int) -> int:
+    """Bytes that a process on a CPU grows by, if so many are live while its programs run."""
+    return live + live // _KEPT + FIXED
+
+
 def find_budget(
     asked: str | int | float | Budget | None = None,
     *,
@@ -66,14 +77,14 @@ def find_budget(
     if isinstance(asked, Budget):
         return asked
     if asked is None:
-        found = readings(device, root)
+        found = readings_of(device, root)
         tightest = _tightest(found)
         return Budget(tightest.left, tightest.source, found)
     if isinstance(asked, str) and "%" in asked:
-        return _of_share(_share(asked), readings(device, root))
+        return _of_share(_share(asked), readings_of(device, root))
     amount = _amount(asked)
     written = " ".join(asked.split()) if isinstance(asked, str) else show(amount)
-    return _of_amount(amount, f"given: {written}", readings(device, root))
+    return _of_amount(amount, f"given: {written}", readings_of(device, root))
 
 
 def _of_share(share: float, found: tuple[Reading, ...]) -> Budget:

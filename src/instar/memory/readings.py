@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import jax
 
-__all__ = ["Device", "Reading", "high_water", "readings", "reset_high_water", "resident"]
+__all__ = ["Device", "Reading", "high_water", "readings_of", "reset_high_water", "resident"]
 
 ROOT = Path("/")
 NO_LIMIT = 2**60  # control groups of version 1 write "no limit" as a number beyond this
@@ -77,7 +77,7 @@ def reset_high_water(root: Path = ROOT) -> bool:
     return True
 
 
-def readings(device: Device | None = None, root: Path = ROOT) -> tuple[Reading, ...]:
+def readings_of(device: Device | None = None, root: Path = ROOT) -> tuple[Reading, ...]:
     """Every limit on the memory of a device, JAX's default one if none is given.
 
     A CPU's are those on this process: its control groups, its own limits, and the memory of the

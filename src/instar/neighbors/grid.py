@@ -4,6 +4,9 @@ Each system has a grid of its own over the fractional coordinates of its images.
 ``subdivision`` to a reach across (a ball of the reach then touches 2·subdivision + 1 of them
 along x and y), and finer along z, which runs fastest: what a particle can see of one column of
 bins is one range of rows.
+
+Systems and owners of images are bare numbers of rows here and below, not an `Index`: images are
+sorted, cut and looked up by their place in an array, at every rebuild.
 """
 
 from __future__ import annotations
@@ -12,6 +15,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
+from instar.core.data import Index
+from instar.core.typing import SystemId
 from instar.core.utils.jax import dataclass
 from instar.geometry import Cell
 from instar.neighbors.images import Expanded, Images, Wrapped, images_of
@@ -72,8 +77,8 @@ def grid_of(
     low, high = _ends(wrapped, span, cell.periodic)
     fuzz = eps * jnp.maximum(1, jnp.maximum(jnp.abs(low), jnp.abs(high)))
     span = span + 2 * fuzz
-    images = _images_per_system(system, there, systems)
-    bins = _bin_counts(high - low, span, images, subdivision)
+    owners = Index.integer(jnp.where(there, system, systems), n=systems, label=SystemId)
+    bins = _bin_counts(high - low, span, owners.sum_over(there).data, subdivision)
     width = (high - low) / bins.astype(span.dtype)
     width = jnp.where(width > 0, width, 1)
     total = jnp.prod(bins, axis=1, dtype=jnp.int32)
@@ -137,12 +142,6 @@ def _ends(wrapped: Wrapped, span: Array, periodic: Array) -> tuple[Array, Array]
     empty = low > high
     low, high = jnp.where(empty, 0, low), jnp.where(empty, 0, high)
     return jnp.where(periodic, -span, low), jnp.where(periodic, 1 + span, high)
-
-
-def _images_per_system(system: Array, there: Array, systems: int) -> Array:
-    if systems == 1:
-        return jnp.sum(there, dtype=jnp.int32)[None]
-    return jnp.zeros(systems, jnp.int32).at[system].add(there.astype(jnp.int32))
 
 
 def _bin_counts(extent: Array, span: Array, images: Array, subdivision: int) -> Array:

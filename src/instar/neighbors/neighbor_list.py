@@ -32,10 +32,11 @@ from instar.core.utils.jax import dataclass, field
 from instar.geometry import Cell
 from instar.neighbors.blocks import block_shape, over_blocks
 from instar.neighbors.exclusion import are_close, excluded_rows, without
+from instar.neighbors.extents import extents
 from instar.neighbors.grid import Grid, grid_of
 from instar.neighbors.images import FAR, Images, Wrapped, wrap
 from instar.neighbors.search import WORD, Found, Points, Room, search
-from instar.neighbors.sizes import Sizes, estimate, extents
+from instar.neighbors.sizes import Sizes, estimate
 from instar.statefunc.edges import Edges
 
 __all__ = ["HasCell", "NeighborList", "NeighborMatrix"]

@@ -1,26 +1,25 @@
 """How much room neighbors need, estimated before the first search, and which search is cheapest.
 
-Estimates come from the number density of each system. They are meant to suffice for a liquid
-with something to spare; what needs more (a cluster in a large box) grows at the first search.
+Estimates come from the number density of each system, and from its images as they are: planes of a
+crystal that are just within reach add many at once. They are meant to suffice for a liquid with
+something to spare; what needs more (a cluster in a large box) grows at the first search.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from instar.core.utils.jax import dataclass, field
-from instar.geometry import Cell
+from instar.neighbors.extents import Extents
 from instar.neighbors.search import WORD
 
 __all__ = [
-    "Extents",
     "ReachError",
     "Sizes",
     "estimate",
-    "extents",
     "image_room",
     "search_cost",
     "uncountable",
@@ -28,6 +27,9 @@ __all__ = [
 
 SUBDIVISIONS = (0, 1, 2, 3)
 """Bins to a reach that the cost model chooses from; 0 tests all pairs of a system."""
+
+SPARE = 1.03
+"""Rows for each image: how many there are changes while particles move."""
 
 COST_OF_COLUMN, COST_OF_TEST, COST_OF_IMAGE = 10.0, 2.3, 140.0
 """Nanoseconds for one column of one particle, one candidate, and one image sorted.
@@ -46,44 +48,6 @@ class Sizes:
     subdivision: int = field(static=True)
 
 
-class Extents(NamedTuple):
-    """What estimates are made from, one entry a system."""
-
-    counts: np.ndarray  # particles
-    heights: np.ndarray  # (systems, 3) of the cell, Å
-    volumes: np.ndarray  # that particles really take, Å³
-    periodic: np.ndarray  # (systems, 3)
-    reach: np.ndarray  # Å
-
-    @property
-    def span(self) -> np.ndarray:
-        """The reach as a part of each height; 0 along axes that do not repeat."""
-        return np.where(self.periodic, self.reach[:, None] / self.heights, 0)
-
-    @property
-    def images(self) -> np.ndarray:
-        """Images of particles that others may see, about."""
-        return self.counts * np.prod(1 + 2 * self.span, axis=1)
-
-
-def extents(positions: np.ndarray, system: np.ndarray, cell: Cell, reach: np.ndarray) -> Extents:
-    """How large each system is, and how far its particles see; on the host."""
-    vectors, periodic = np.asarray(cell.vectors, np.float64), np.asarray(cell.periodic)
-    systems = len(vectors)
-    there = (system >= 0) & (system < systems)
-    counts = np.bincount(system[there], minlength=systems)
-    inverse = np.linalg.inv(vectors)
-    heights = 1 / np.linalg.norm(inverse, axis=1)
-    # Along open axes particles take a box around them, at least an atom wide.
-    places = np.einsum("pi,pij->pj", positions[there], inverse[system[there]])
-    low, high = np.full((systems, 3), np.inf), np.full((systems, 3), -np.inf)
-    np.minimum.at(low, system[there], places)
-    np.maximum.at(high, system[there], places)
-    taken = np.where(counts[:, None] > 0, np.maximum(high - low, 2 / heights), 1)
-    volumes = np.abs(np.linalg.det(vectors)) * np.where(periodic, 1, taken).prod(axis=1)
-    return Extents(counts, heights, volumes, periodic, reach)
-
-
 def estimate(known: Extents, subdivision: int | None = None) -> Sizes:
     """Sizes for these systems; with ``subdivision`` None the cheapest search is chosen."""
     _check_countable(known)
@@ -98,7 +62,8 @@ def estimate(known: Extents, subdivision: int | None = None) -> Sizes:
     held = image_room(images) if best == 0 else _column(images, density, span, reach, best)
     column = float(held.max(initial=0))
     # On a coarse grid, so that similar structures share one compiled program.
-    rows = 1 + max(int(counts.sum()), math.ceil(image_room(images.sum())))
+    expected = max(image_room(images.sum()), SPARE * known.counted.sum())
+    rows = 1 + max(int(counts.sum()), math.ceil(expected))
     return Sizes(
         images=math.ceil(1.05 ** math.ceil(math.log(rows, 1.05))),
         neighbors=8 * max(1, math.ceil(wanted / 8)),
@@ -136,8 +101,8 @@ def _check_countable(known: Extents) -> None:
 
 
 def image_room(images: Any) -> Any:
-    """Rows for so many images, with something to spare."""
-    return 1.03 * images + 3 * np.sqrt(images)
+    """Rows for about so many images, with something to spare."""
+    return SPARE * images + 3 * np.sqrt(images)
 
 
 def search_cost(

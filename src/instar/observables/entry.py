@@ -57,6 +57,8 @@ class Observation:
     """Something that a run measures on the way, over all looks of its production; abstract."""
 
     NAME: ClassVar[str] = ""
+    MEASURES: ClassVar[str] = ""
+    """The quantity, where a report would take it from frames if nothing had observed it."""
 
     every: int = option("steps between two looks", default=10, least=1, most=2**31)
     name: str | None = option(

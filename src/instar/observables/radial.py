@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import jax.numpy as jnp
 import numpy as np
@@ -227,6 +227,8 @@ _NEIGHBORS: Lens[Any, NeighborList] = lens(lambda o: o.neighbors, cls=RadialDist
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class RadialObservation(Observation):
     """g(r), and the number of neighbors up to a distance: of a pair of labels, or of all atoms."""
+
+    MEASURES: ClassVar[str] = "g(r)"
 
     every: int = option("steps between two looks", default=50, least=1, most=2**31)
     pair: tuple[str, str] | None = option(

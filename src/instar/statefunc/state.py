@@ -9,6 +9,9 @@ and ends with what there is much of, so that compiled loops run over long, conti
 ``trailing(pdepth)`` is ``(P,)*pdepth``, followed by the axes of *points*: within a sum over
 pairs every edge is a sample of two particles, and the edges are its points. A trailing axis
 may have length 1 where all its entries are equal.
+
+So rows come last here, and are gathered and added up by their numbers: an `Index` joins and adds up
+rows that come first.
 """
 
 from __future__ import annotations

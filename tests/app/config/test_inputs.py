@@ -21,10 +21,10 @@ from instar.app.config import load
 from instar.app.config.base import ConfigurationError
 from instar.app.config.names import file_name, unique_names
 from instar.app.run import planning
-from instar.app.run.build import FIXED
 from instar.app.run.directory import RunDirectory, RunDirectoryError
 from instar.app.topology import TopologyError
 from instar.dynamics.containment import Explosion
+from instar.memory.budget import FIXED
 
 ARGON = bulk("Ar", "fcc", 5.3, cubic=True)
 LATTICE = {"lattice": "fcc", "species": "Ar", "a": 5.3}

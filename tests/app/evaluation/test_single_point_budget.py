@@ -79,7 +79,7 @@ def test_padded_batches_of_structures_equal_those_at_once():
     structures.insert(7, Atoms())
     with jax.enable_x64(True):
         point = tabled(structures, recipe_of(ARGON), "float64")
-        work = StructuresWork.of(point.potential, point.particles.data, point.systems.data.cell)
+        work = StructuresWork.of(point.potential, point.particles.data, point.systems.data)
         by_atoms = Footprint(0.0, {"systems": 1.0, "atoms": 1.0, "images": 0.0}, "a test")
         made = plan(by_atoms, work.measures, "1 GiB", worthwhile=250)
         energies, forces = np.full(21, np.nan), np.full((len(work.particles.positions), 3), np.nan)

@@ -17,7 +17,7 @@ from instar.app.run import directory as directories
 from instar.app.run.directory import RunDirectory, RunDirectoryError
 from instar.app.run.ending import ended
 from instar.app.run.notes import notes_of
-from instar.app.run.planning import _plan, check_room
+from instar.app.run.planning import _plan, check_disk
 from instar.app.run.progress import Lines, Progress, Silent, progress_of
 from instar.memory import find_budget
 
@@ -97,8 +97,8 @@ def test_a_run_does_not_begin_where_the_disk_is_short(tmp_path, monkeypatch, loa
         RunDirectoryError,
         f"The run would write about 21.6 KiB to {tmp_path / 'a' / 'b'}, where 2.00 KiB are free.",
     ):
-        check_room(loaded, tmp_path / "a" / "b")
-    check_room(loaded, tmp_path, 0.05)
+        check_disk(loaded, tmp_path / "a" / "b")
+    check_disk(loaded, tmp_path, 0.05)
 
 
 def test_a_folder_of_another_version_is_refused_by_name(tmp_path, loaded):

@@ -272,7 +272,7 @@ def test_checkpoints_that_are_gone_cost_nothing_that_was_recorded(tmp_path):
 
 
 def test_a_potential_that_is_an_object_is_known_again(tmp_path, finished, capsys):
-    mine = load(configuration()).potential_of(range(2))
+    mine = load(configuration()).potentials.of(range(2))
     other = dataclasses.replace(mine, cutoff=np.float64(5.0))
     with pytest.raises(StoppedError):
         run(configuration(potential=mine), out=tmp_path / "run", progress=StopAfter(40))

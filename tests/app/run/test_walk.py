@@ -1,16 +1,18 @@
 """One walk through a run: what is read, made and traced, is so once."""
 
 import collections
+import json
 import sys
 
 import jax
 import pytest
-from app.runs import configuration, written
+from app.runs import configuration, run, written
 
 from instar.app.cli.main import main
 from instar.app.config import load, potentials
 from instar.app.run.kinds import kind_of
 from instar.dynamics import Step
+from instar.memory import HEADROOM
 
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
 
@@ -39,6 +41,26 @@ def test_a_run_reads_builds_and_traces_once(tmp_path, counted):
     path = written(tmp_path / "run.yaml", configuration(seed=71))
     assert main(["run", str(path), "--out", str(tmp_path / "run")]) == 0
     assert dict(counted) == {"read": 1, "potential made": 1, "step traced": 1}
+
+
+CRYSTAL = {"lattice": "fcc", "species": "Ar", "repeat": 3, "density": "1.4 g/cm^3"}
+
+
+def test_copies_have_one_potential_and_one_program_for_each_size_of_batch(tmp_path, counted):
+    systems = [{"structure": CRYSTAL, "temperature": "50 K", "copies": 4}]
+    out = {"trajectory_every": 5, "thermo_every": 5}
+    config = configuration(systems=systems, run={"steps": 10}, output=out, seed=72)
+    whole = plan_of(run(config, tmp_path / "whole"))
+    assert dict(counted) == {"potential made": 1, "step traced": 1}
+    counted.clear()
+    config["memory"] = {"budget": int(whole["shapes"][0]["bytes"] / (1 - HEADROOM)) - 2**16}
+    halves = plan_of(run(config, tmp_path / "halves"))
+    assert (len(whole["batches"]), len(halves["batches"])) == (1, 2)
+    assert dict(counted) == {"potential made": 1, "step traced": 1}  # for the half
+
+
+def plan_of(ran):
+    return json.loads((ran.path / "plan.json").read_text())
 
 
 def test_constant_energy_is_reached_by_a_thermostat_where_temperatures_are_known():

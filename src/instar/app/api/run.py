@@ -20,7 +20,7 @@ from instar.app.run.directory import RunDirectory, RunDirectoryError
 from instar.app.run.kinds import kind_of
 from instar.app.run.loop import RunLoop, StoppedError
 from instar.app.run.notes import notes_of
-from instar.app.run.planning import check_room, planned
+from instar.app.run.planning import check_disk, planned
 from instar.app.run.progress import Progress, progress_of
 from instar.app.run.provenance import provenance
 from instar.app.run.standing import ExplodedError
@@ -94,7 +94,7 @@ def run(
     if not place:
         raise RunDirectoryError("Say where the run is to live: --out DIR, or output.directory.")
     RunDirectory(Path(place)).check_free()
-    check_room(loaded, Path(place))
+    check_disk(loaded, Path(place))
     shown.say(f"Compiling the program for {loaded.told}.")
     with jax.enable_x64(loaded.config.precision == "float64"):
         high_water = HighWater()
@@ -182,7 +182,7 @@ def resume(
             plan = dataclasses.replace(directory.plan(), budget=budget)
             loop = RunLoop(directory, loaded, plan, HighWater(), say, shown)
             loop.take_up()
-            check_room(loaded, directory.path, 1 - loop.made / loop.total)
+            check_disk(loaded, directory.path, 1 - loop.made / loop.total)
             if steps is None:
                 directory.write_resolved(loaded)
             else:

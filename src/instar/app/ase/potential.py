@@ -16,6 +16,8 @@ from jax.custom_derivatives import SymbolicZero
 
 from instar.app.ase.host import Host, Results
 from instar.core.assertion import is_collecting, runtime_assert
+from instar.core.data import Index
+from instar.core.typing import SystemId
 from instar.core.utils.jax import dataclass, field
 from instar.geometry import AllParticles
 from instar.potentials import Evaluation, Potential, PotentialError
@@ -265,10 +267,8 @@ def _energy_derivative(ask: Ask, primals: tuple[HostState], tangents: tuple[Host
             )
     found = _results(ask, dataclasses.replace(state, positions=_once(state.positions)))
     moved = _instantiated(change.positions, state.positions)
-    work = jnp.where(
-        state.system < state.vectors.shape[0], jnp.sum(found.forces * moved, axis=1), 0
-    )
-    energy = jnp.zeros_like(found.energy).at[state.system].add(-work, mode="drop")
+    system = Index.integer(state.system, n=state.vectors.shape[0], label=SystemId)
+    energy = system.sum_over(-jnp.sum(found.forces * moved, axis=1)).data
     known = Results(found.energy, None, None, None, found.failed)
     return known, Results(energy, None, None, None, np.zeros(found.failed.shape, jax.dtypes.float0))
 

@@ -18,6 +18,7 @@ from instar.app.ase.structures import StructureError, structures_of
 from instar.app.config.base import ConfigurationError, shown
 from instar.app.config.changes import changed
 from instar.app.config.given import Given, Input, given_by, plain
+from instar.app.config.made import Potentials
 from instar.app.config.methods import Method
 from instar.app.config.names import unique_names
 from instar.app.config.observers import observations_of
@@ -29,19 +30,17 @@ from instar.app.config.schema import Config, SystemConfig, config_model
 from instar.app.config.stages import Stage, conditions_lacking, stages_of, start_of, with_method
 from instar.app.config.start_from import place_of, started, with_systems
 from instar.app.config.systems import Beginning, Wanted, beginning
-from instar.app.config.text import Place, Text, read_yaml, wrong_text
+from instar.app.config.text import Mistake, Place, Text, read_yaml, wrong_text
 from instar.app.config.units import UnitSystem, is_reduced
 from instar.geometry import Cell
 from instar.memory import BudgetError, find_budget
-from instar.neighbors.sizes import extents, uncountable
+from instar.neighbors.extents import extents
+from instar.neighbors.sizes import uncountable
 from instar.observables import Observation
 from instar.potentials import Potential
-from instar.potentials.structures import Problem as Lack
-from instar.potentials.structures import Structures
+from instar.potentials.structures import Problem, Structures
 
 __all__ = ["Loaded", "load"]
-
-Problem = tuple[Place, str]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,7 +58,7 @@ class Loaded:
     stages: tuple[Stage, ...]
     recipe: Recipe
     observations: tuple[Observation, ...]
-    _potentials: dict[range, Potential]  # the last that was made, by the systems it is for
+    potentials: Potentials
 
     @property
     def units(self) -> UnitSystem:
@@ -137,14 +136,6 @@ class Loaded:
         """Systems that are not alike: the first of each structure, and those with own terms."""
         return _different(self.structures, self.recipe, systems)
 
-    def potential_of(self, systems: range) -> Potential:
-        """The potential of some of the systems, made once."""
-        if systems not in self._potentials:
-            some = structures_of((self.structures[n] for n in systems), self.recipe.charges)
-            self._potentials.clear()
-            self._potentials[systems] = self.recipe.among(systems).potential(some)
-        return self._potentials[systems]
-
 
 def load(
     source: Any,
@@ -192,7 +183,7 @@ def _of_mapping(source: Mapping[str, Any]) -> Any:
 
 
 class _ProblemsError(Exception):
-    def __init__(self, problems: list[Problem]) -> None:
+    def __init__(self, problems: list[Mistake]) -> None:
         super().__init__(problems)
         self.problems = problems
 
@@ -212,7 +203,7 @@ def _loaded(data: dict[str, Any], folder: Path, brought: _Brought) -> Loaded:
 
 
 def _read(data: dict[str, Any], folder: Path, brought: _Brought) -> Loaded:
-    problems: list[Problem] = []
+    problems: list[Mistake] = []
     given = given_by(data, folder, problems)
     given = dataclasses.replace(given, resolved=with_systems(given.resolved, given.data, problems))
     recipe = _recipe(given.resolved, brought, problems)
@@ -237,7 +228,7 @@ def _read(data: dict[str, Any], folder: Path, brought: _Brought) -> Loaded:
             problems = [problem for problem in problems if problem[1] != "is missing"]
         raise _ProblemsError(_once(problems))
     skin = getattr(stages[-1].method, "skin", 0.0)
-    potentials = {} if recipe.is_recorded else _made(recipe, start, skin)
+    potentials = _made(recipe, start, skin)
     _check_cells(stages, start)
     _check_observations(observations, start, recipe, stages[-1].steps)
     return Loaded(
@@ -253,7 +244,7 @@ def _read(data: dict[str, Any], folder: Path, brought: _Brought) -> Loaded:
     )
 
 
-def _begun(given: Given, folder: Path, seed: int, problems: list[Problem]) -> Beginning:
+def _begun(given: Given, folder: Path, seed: int, problems: list[Mistake]) -> Beginning:
     entries = _entries(given.resolved)
     origin = start_of(given.data)
     if origin is not None and not isinstance(origin, str):
@@ -263,7 +254,7 @@ def _begun(given: Given, folder: Path, seed: int, problems: list[Problem]) -> Be
     if problems:  # a file that is wrong in itself is not tried with another run
         return Beginning((), ())
     topology = next(iter(given.structures.values()))[0] if given.data.get("topology") else None
-    found: list[Problem] = []
+    found: list[Mistake] = []
     start = started(folder / origin, list(entries.values()), topology, found)
     problems += [(place or place_of(given.data), text) for place, text in found]
     return start or Beginning((), ())
@@ -278,7 +269,7 @@ def _entries(data: dict[str, Any]) -> dict[int, SystemConfig]:
     return found
 
 
-def _validated(data: dict[str, Any], problems: list[Problem]) -> Config | None:
+def _validated(data: dict[str, Any], problems: list[Mistake]) -> Config | None:
     whole, model = with_method(data), config_model()
     try:
         return model.model_validate(whole)
@@ -293,7 +284,7 @@ def _validated(data: dict[str, Any], problems: list[Problem]) -> Config | None:
 
 def _check_text(data: Any) -> None:
     """Refuse text that can't be written to files and terminals, wherever it stands."""
-    problems: list[Problem] = []
+    problems: list[Mistake] = []
 
     def look(value: Any, place: Place) -> None:
         if isinstance(value, dict):
@@ -311,7 +302,7 @@ def _check_text(data: Any) -> None:
         raise _ProblemsError(problems)
 
 
-def _recipe(data: dict[str, Any], brought: _Brought, problems: list[Problem]) -> Recipe | None:
+def _recipe(data: dict[str, Any], brought: _Brought, problems: list[Mistake]) -> Recipe | None:
     said, given = data.get("potential"), brought.potential
     if said is None:
         if "potential" in data:
@@ -335,7 +326,7 @@ def _check_given(said: Any, given: Potential) -> None:
         raise ConfigurationError(f"the run began with another potential, a {said['object']}")
 
 
-def _observations(data: dict[str, Any], problems: list[Problem]) -> tuple[Observation, ...]:
+def _observations(data: dict[str, Any], problems: list[Mistake]) -> tuple[Observation, ...]:
     try:
         return observations_of(data.get("observe"))
     except ConfigurationError as error:
@@ -351,7 +342,7 @@ def _check_observations(
         return
     numbers = _different(start.structures, recipe, range(len(start.structures)))
     structures = structures_of(start.structures[number] for number in numbers)
-    problems: list[Problem] = []
+    problems: list[Mistake] = []
     for number, one in enumerate(observations):
         found = [_renumbered(text, numbers) for text in one.check(structures)]
         problems += [(("observe", number), text) for text in found]
@@ -367,7 +358,7 @@ def _renumbered(text: str, numbers: Sequence[int]) -> str:
     return re.sub(r"\bstructure (\d+)", lambda match: f"structure {numbers[int(match[1])]}", text)
 
 
-def _check_anyhow(recipe: Recipe | None, problems: list[Problem]) -> None:
+def _check_anyhow(recipe: Recipe | None, problems: list[Mistake]) -> None:
     """What is wrong with a potential for any structures, where there are none to try it with."""
     try:
         if recipe is not None:
@@ -376,7 +367,7 @@ def _check_anyhow(recipe: Recipe | None, problems: list[Problem]) -> None:
         problems.append((("potential",), str(error)))
 
 
-def _check_budget(data: dict[str, Any], problems: list[Problem]) -> None:
+def _check_budget(data: dict[str, Any], problems: list[Mistake]) -> None:
     memory = data.get("memory")
     if isinstance(memory, dict) and isinstance(memory.get("budget"), str | int):
         try:
@@ -390,7 +381,7 @@ def _check_cells(stages: Sequence[Stage], start: Beginning) -> None:
     label = next((stage.method.label for stage in stages if stage.method.has_pressure), None)
     if label is None:
         return
-    problems: list[Problem] = []
+    problems: list[Mistake] = []
     for wanted, atoms in zip(start.systems, start.structures, strict=True):
         if not atoms.pbc.all():
             text = f"{label} needs a cell that repeats along all three axes"
@@ -402,8 +393,10 @@ def _check_cells(stages: Sequence[Stage], start: Beginning) -> None:
         raise _ProblemsError(_once(problems))
 
 
-def _made(recipe: Recipe, start: Beginning, skin: float) -> dict[range, Potential]:
-    """Every structure has what the potential needs; the potential, if no two are the same."""
+def _made(recipe: Recipe, start: Beginning, skin: float) -> Potentials:
+    """Every structure has what the potential needs; it is made for those that are not alike."""
+    if recipe.is_recorded:
+        return Potentials(recipe, start.structures)
     try:
         recipe.check_numbers(len(start.structures))
         numbers = _different(start.structures, recipe, range(len(start.structures)))
@@ -416,8 +409,7 @@ def _made(recipe: Recipe, start: Beginning, skin: float) -> dict[range, Potentia
     if problems or potential is None:
         raise _ProblemsError(_once([_placed(p, numbers, start.systems) for p in problems]))
     _check_reach(potential, some, [start.systems[n].entry for n in numbers], skin)
-    everything = range(len(start.structures))
-    return {everything: potential} if len(numbers) == len(everything) else {}
+    return Potentials(recipe, start.structures, potential, numbers)
 
 
 def _among(recipe: Recipe, numbers: list[int], count: int) -> Recipe:
@@ -444,14 +436,14 @@ def _check_reach(
     cell = Cell.of(structures.vectors, structures.periodic)
     reach = np.broadcast_to(np.asarray(potential.reach, float) + skin, len(structures))
     found = uncountable(extents(structures.positions, structures.system, cell, reach))
-    problems: list[Problem] = [
+    problems: list[Mistake] = [
         (("systems", entries[n]), f"{what}; make the cutoff shorter") for n, what in found.items()
     ]
     if problems:
         raise _ProblemsError(_once(problems))
 
 
-def _placed(problem: Lack, numbers: Sequence[int], systems: Sequence[Wanted]) -> Problem:
+def _placed(problem: Problem, numbers: Sequence[int], systems: Sequence[Wanted]) -> Mistake:
     """What a structure lacks, at the entry that it comes from."""
     wanted = systems[numbers[problem.structure]]
     several = len({one.name for one in systems if one.entry == wanted.entry}) > 1
@@ -459,7 +451,7 @@ def _placed(problem: Lack, numbers: Sequence[int], systems: Sequence[Wanted]) ->
     return ("systems", wanted.entry, "structure"), f"{name}{problem.text}. {problem.advice}"
 
 
-def _once(problems: list[Problem]) -> list[Problem]:
+def _once(problems: list[Mistake]) -> list[Mistake]:
     return list(dict.fromkeys(problems))
 
 

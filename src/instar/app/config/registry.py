@@ -13,7 +13,7 @@ from instar.dynamics.method import METHODS
 from instar.observables.entry import OBSERVERS
 from instar.potentials.entry import POTENTIALS
 
-__all__ = ["EXPORTS", "ROOMS", "BrokenExtensionWarning", "found"]
+__all__ = ["EXPORTS", "ROOMS", "BrokenExtensionWarning", "found", "import_all"]
 
 EXPORTS = "instar.exports"
 """The group of entry points for formats of exports."""
@@ -41,7 +41,7 @@ def found(group: str) -> dict[str, Declaration]:
 def _discover(group: str) -> None:
     """Import all files of instar that declare something, and the entry points of packages."""
     for room in ROOMS[group]:
-        _import_all(room)
+        import_all(room)
     for point in entry_points(group=group):
         try:
             point.load()
@@ -52,7 +52,8 @@ def _discover(group: str) -> None:
             _warn(point, f"it declares nothing called {point.name!r} in {group}")
 
 
-def _import_all(room: str) -> None:
+def import_all(room: str) -> None:
+    """Import all files of a folder, which is a package of this name."""
     package = importlib.import_module(room)
     for module in pkgutil.walk_packages(package.__path__, f"{room}."):
         importlib.import_module(module.name)

@@ -17,11 +17,9 @@ from instar.app.config.names import unique_names
 from instar.app.config.places import problem_of
 from instar.app.config.schema import Config, PressureRamp, RunConfig, StageConfig, TemperatureRamp
 from instar.app.config.systems import Wanted, ends_of
-from instar.app.config.text import Place
+from instar.app.config.text import Mistake, Place
 
 __all__ = ["Stage", "conditions_lacking", "rows_of", "stages_of", "start_of", "with_method"]
-
-Problem = tuple[Place, str]
 
 EQUILIBRATION, PRODUCTION = "equilibration", "production"
 
@@ -94,7 +92,7 @@ def with_method(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def stages_of(
-    config: Config, data: Mapping[str, Any], problems: list[Problem]
+    config: Config, data: Mapping[str, Any], problems: list[Mistake]
 ) -> tuple[Stage, ...]:
     """The stages of a run; none if one of them is wrong, which is added to the ``problems``."""
     if isinstance(config.run, RunConfig):
@@ -135,7 +133,7 @@ _MOST_STEPS = 2**32 - 2
 """What a counter of steps holds."""
 
 
-def _too_long(stages: Sequence[Stage]) -> Iterator[Problem]:
+def _too_long(stages: Sequence[Stage]) -> Iterator[Mistake]:
     if stages and stages[-1].last > _MOST_STEPS:
         yield ("run",), f"has {stages[-1].last} steps in all; at most {_MOST_STEPS} can be counted"
 
@@ -173,7 +171,7 @@ def _names(stages: Sequence[StageConfig], config: Config) -> list[str]:
 
 
 def _method(
-    top: Mapping[str, Any], own: Mapping[str, Any], place: Place, problems: list[Problem]
+    top: Mapping[str, Any], own: Mapping[str, Any], place: Place, problems: list[Mistake]
 ) -> Method | None:
     """The method of a stage: what it says, and what has a meaning for that of the one on top."""
     said, kind = inherited(top, own), method_model()
@@ -185,7 +183,7 @@ def _method(
         return None
 
 
-def _unfit(stages: Sequence[Stage]) -> Iterator[Problem]:
+def _unfit(stages: Sequence[Stage]) -> Iterator[Mistake]:
     """Stages that can't follow each other."""
     for stage in stages[1:]:
         if stage.method.type != stages[0].method.type:
@@ -200,7 +198,7 @@ def _unfit(stages: Sequence[Stage]) -> Iterator[Problem]:
 
 def conditions_lacking(
     stages: Sequence[Stage], systems: Sequence[Wanted], config: Config
-) -> Iterator[Problem]:
+) -> Iterator[Mistake]:
     """What systems lack in one of the stages, and what they have that no stage can follow."""
     is_listed = isinstance(config.run, list)
     for wanted in dict.fromkeys(one._replace(name="") for one in systems):
@@ -214,7 +212,7 @@ def conditions_lacking(
     yield from _temperatures_without_meaning(stages, config)
 
 
-def _temperatures_without_meaning(stages: Sequence[Stage], config: Config) -> Iterator[Problem]:
+def _temperatures_without_meaning(stages: Sequence[Stage], config: Config) -> Iterator[Mistake]:
     """Velocities are those of the run before: no temperature is drawn for."""
     first = config.run[0] if isinstance(config.run, list) else config.run
     if first.start_from is None or stages[0].method.has_set_points or stages[0].settles:
@@ -228,7 +226,7 @@ def _temperatures_without_meaning(stages: Sequence[Stage], config: Config) -> It
                 yield ("systems", number), text
 
 
-def _pressures_without_meaning(stages: Sequence[Stage], config: Config) -> Iterator[Problem]:
+def _pressures_without_meaning(stages: Sequence[Stage], config: Config) -> Iterator[Mistake]:
     for number, entry in enumerate(config.systems):
         swept = entry.sweep is not None and entry.sweep.pressure is not None
         is_used = any(stage.method.has_pressure for stage in stages)

@@ -13,17 +13,15 @@ from instar.app.ase.structures import labels_of
 from instar.app.config.schema import SystemConfig
 from instar.app.config.stages import start_of
 from instar.app.config.systems import Beginning, Wanted, ends_of
-from instar.app.config.text import Place, read_yaml
+from instar.app.config.text import Mistake, Place, read_yaml
 from instar.app.config.units import is_reduced
 from instar.storage import StorageError
 
 __all__ = ["place_of", "started", "with_systems"]
 
-Problem = tuple[Place, str]
-
 
 def with_systems(
-    resolved: dict[str, Any], data: dict[str, Any], problems: list[Problem]
+    resolved: dict[str, Any], data: dict[str, Any], problems: list[Mistake]
 ) -> dict[str, Any]:
     """What is validated, with a structure in its systems: that of the run that it starts from."""
     origin, systems = start_of(data), resolved.get("systems", [{}])
@@ -46,7 +44,7 @@ def place_of(data: dict[str, Any]) -> Place:
 
 
 def started(
-    folder: Path, entries: Sequence[SystemConfig], topology: Atoms | None, problems: list[Problem]
+    folder: Path, entries: Sequence[SystemConfig], topology: Atoms | None, problems: list[Mistake]
 ) -> Beginning | None:
     """The systems of the run in ``folder``, under the conditions of the ``entries``.
 

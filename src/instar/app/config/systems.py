@@ -19,14 +19,12 @@ from instar.app.config.schema import (
     TemperatureRamp,
 )
 from instar.app.config.structures import made, made_at_random
-from instar.app.config.text import Place
+from instar.app.config.text import Mistake
 
 __all__ = ["MOST_SYSTEMS", "Beginning", "Wanted", "beginning", "ends_of"]
 
 MOST_SYSTEMS = 10_000_000
 """Systems of a run at most."""
-
-Problem = tuple[Place, str]
 
 
 class Wanted(NamedTuple):
@@ -71,7 +69,7 @@ def beginning(
     folder: Path,
     seed: int,
     inputs: Inputs,
-    problems: list[Problem],
+    problems: list[Mistake],
 ) -> Beginning:
     """Entries one by one: files in their order, all combinations of a sweep, copies together.
 

@@ -11,9 +11,13 @@ from yaml.reader import ReaderError
 
 from instar.app.config.base import ConfigurationError
 
-__all__ = ["Place", "Text", "parsed_yaml", "read_yaml", "wrong_text"]
+__all__ = ["Mistake", "Place", "Text", "parsed_yaml", "read_yaml", "wrong_text"]
 
 Place = tuple[str | int, ...]
+"""Where something stands: keys and numbers of entries, from the top."""
+
+Mistake = tuple[Place, str]
+"""Where something is wrong, and what; not a `Problem`, which is what a structure lacks."""
 
 _MOST = 100_000
 """Entries in a file, aliases written out: more is an attack or a mistake."""

@@ -15,10 +15,10 @@ from instar.app.evaluation.point import Point, evaluated, with_list
 from instar.core.data import Index, Table
 from instar.core.typing import ParticleId, SystemId
 from instar.core.utils.jax import dataclass
-from instar.geometry import Cell
 from instar.memory.footprint import Sizes
 from instar.neighbors import Sizes as Room
-from instar.neighbors.sizes import estimate, extents, image_room
+from instar.neighbors.extents import extents
+from instar.neighbors.sizes import estimate, image_room
 from instar.potentials import Evaluation, Potential
 
 __all__ = ["Results", "StructuresWork", "can_share_shapes", "results_of"]
@@ -49,31 +49,32 @@ def can_share_shapes(potential: Potential) -> bool:
 class StructuresWork:
     """Structures as items, by systems, atoms and periodic images.
 
-    ``particles`` and ``systems`` hold all structures, on the host; ``room`` what a neighbor list
-    needs for any of them.
+    ``particles`` and ``systems`` hold the columns of all structures, on the host; ``room`` what a
+    neighbor list needs for any of them.
     """
 
     potential: Potential
     particles: Particles
-    cell: Cell
+    systems: Systems
     room: Room
     atoms: np.ndarray
     images: np.ndarray
 
     @staticmethod
-    def of(potential: Potential, particles: Particles, cell: Cell) -> StructuresWork:
-        """For structures whose tables are ``particles`` and ``cell``."""
-        particles, cell = jax.tree.map(np.asarray, (particles, cell))
+    def of(potential: Potential, particles: Particles, systems: Systems) -> StructuresWork:
+        """For structures whose tables have these columns."""
+        particles, systems = jax.tree.map(np.asarray, (particles, systems))
+        cell = systems.cell
         positions, system = np.asarray(particles.positions), np.asarray(particles.system.indices)
         reach = np.full(len(cell.vectors), float(potential.reach))
         known = extents(positions, system, cell, reach)
         each = np.maximum(known.counts, np.ceil(image_room(known.images))).astype(int) + 1
-        return StructuresWork(potential, particles, cell, estimate(known), known.counts, each)
+        return StructuresWork(potential, particles, systems, estimate(known), known.counts, each)
 
     @property
     def held(self) -> int:
         """What all structures and their results take."""
-        rows = jax.tree.leaves((self.particles, self.cell))
+        rows = jax.tree.leaves((self.particles, self.systems))
         return 2 * sum(leaf.nbytes for leaf in rows)
 
     @property
@@ -92,27 +93,27 @@ class StructuresWork:
             return jax.ShapeDtypeStruct((count, *values.shape[1:]), values.dtype)
 
         columns = jax.tree.map(lambda a: rows(a, sizes["atoms"]), self._columns)
-        cell = jax.tree.map(lambda a: rows(a, sizes["systems"]), self.cell)
-        return jax.eval_shape(lambda *given: self._point(sizes, *given), columns, cell), ()
+        systems = jax.tree.map(lambda a: rows(a, sizes["systems"]), self.systems)
+        return jax.eval_shape(lambda *given: self._point(sizes, *given), columns, systems), ()
 
     def load(self, items: np.ndarray | range, sizes: Sizes) -> tuple[Any, tuple[()]]:
         """These structures, and rows of no structure where there are fewer than the shape has."""
         items = np.asarray(items)
         atoms = self.atoms_of(items)
         missing = sizes["atoms"] - len(atoms)
-        new = np.full(len(self.cell.vectors), len(items), np.int32)
+        new = np.full(len(self.atoms), len(items), np.int32)
         new[items] = np.arange(len(items))
 
         def rows(values: np.ndarray) -> np.ndarray:
             none = np.zeros((missing, *values.shape[1:]), values.dtype)
             return np.concatenate([values[atoms], none])
 
-        columns = {name: rows(values) for name, values in self._columns.items()}
+        columns = jax.tree.map(rows, self._columns)
         columns["system"][: len(atoms)] = new[columns["system"][: len(atoms)]]
         columns["system"][len(atoms) :] = sizes["systems"]
         at = np.concatenate([items, np.full(sizes["systems"] - len(items), items[0])])
-        cell = jax.tree.map(lambda values: values[at], self.cell)
-        return self._point(sizes, *jax.tree.map(jnp.asarray, (columns, cell))), ()
+        systems = jax.tree.map(lambda values: values[at], self.systems)
+        return self._point(sizes, *jax.tree.map(jnp.asarray, (columns, systems))), ()
 
     def grown(self, sizes: Sizes, larger: Point, repair: Callable[[Any], Any]) -> StructuresWork:
         """With as much room as a list has grown to; for images, in the same ratio for all."""
@@ -135,23 +136,14 @@ class StructuresWork:
 
     @property
     def _columns(self) -> dict[str, Any]:
-        rows = self.particles
-        labels, system = rows.labels.indices, rows.system.indices
-        return {
-            "positions": rows.positions,
-            "system": system,
-            "labels": labels,
-            "charges": rows.charges,
-        }
+        """Columns of the particles; a system is its number alone."""
+        names = [one.name for one in dataclasses.fields(self.particles)]
+        columns = {name: getattr(self.particles, name) for name in names}
+        return {**columns, "system": self.particles.system.indices}
 
-    def _point(self, sizes: Sizes, columns: dict[str, Any], cell: Cell) -> Point:
-        systems = Table.arange(Systems(cell), label=SystemId)
-        rows = Particles(
-            columns["positions"],
-            Index.integer(columns["system"], n=sizes["systems"], label=SystemId),
-            Index(self.particles.labels.vocabulary, columns["labels"]),
-            columns["charges"],
-        )
-        particles = Table.arange(rows, label=ParticleId)
+    def _point(self, sizes: Sizes, columns: dict[str, Any], systems: Systems) -> Point:
+        system = Index.integer(columns["system"], n=sizes["systems"], label=SystemId)
+        particles = Table.arange(Particles(**{**columns, "system": system}), label=ParticleId)
         room = dataclasses.replace(self.room, images=sizes["images"])
-        return with_list(Point(self.potential, particles, systems, None), room)
+        known = Table.arange(systems, label=SystemId)
+        return with_list(Point(self.potential, particles, known, None), room)

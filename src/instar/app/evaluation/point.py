@@ -25,7 +25,8 @@ from instar.core.result import Result, as_result_function
 from instar.core.typing import ParticleId, SystemId
 from instar.core.utils.jax import dataclass
 from instar.neighbors import NeighborList, Sizes
-from instar.neighbors.sizes import ReachError, estimate, extents
+from instar.neighbors.extents import extents
+from instar.neighbors.sizes import ReachError, estimate
 from instar.potentials import Evaluation, Potential, PotentialError, evaluate
 
 __all__ = [

@@ -95,7 +95,7 @@ def _listed(potential: Any, room: Any, particles: Any, systems: Any) -> Point:
 
 def _in_batches(point: Point, budget: Budget) -> Results:
     """Batches of a few compiled shapes."""
-    work = StructuresWork.of(point.potential, point.particles.data, point.systems.data.cell)
+    work = StructuresWork.of(point.potential, point.particles.data, point.systems.data)
     programs = programs_of(work)
     plan = plan_work(work, budget, programs=programs)
     dtype, systems = work.particles.positions.dtype, len(work.atoms)

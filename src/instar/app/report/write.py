@@ -110,7 +110,7 @@ def _drawn(
     summary: Mapping[str, Any],
 ) -> list[Section]:
     """Sections with pictures, as far as there is something to see."""
-    looked = any(isinstance(one, RadialObservation) for one in loaded.observations)
+    looked = any(one.MEASURES == RadialObservation.MEASURES for one in loaded.observations)
     exploded = [one["system"] for one in summary.get("exploded", ())]
     parts = [
         _in_time(trajectory, loaded, summary),

@@ -18,9 +18,10 @@ from instar.core.propagator import program
 from instar.dynamics import Observing
 from instar.dynamics.streams import key_of
 from instar.memory import MemoryPlanError, need_of
+from instar.memory.budget import FIXED, taken_by
 from instar.storage import StorageError
 
-__all__ = ["FIXED", "Job", "OutgrownError", "Phase", "built", "bytes_of", "need_of_chunk"]
+__all__ = ["Job", "OutgrownError", "Phase", "built", "bytes_of", "need_of_chunk"]
 
 
 class Phase(NamedTuple):
@@ -81,14 +82,14 @@ def built(loaded: Loaded, systems: range | None = None, limit: int | None = None
     """
     some = range(len(loaded.systems)) if systems is None else systems
     try:
-        return _compiled(_built(loaded, some), loaded.config.precision, limit)
+        return _made_ready(_wired(loaded, some), loaded.config.precision, limit)
     except (StorageError, ConfigurationError, MemoryPlanError):
         raise
     except ValueError as error:
         raise ConfigurationError(str(error)) from error
 
 
-def _built(loaded: Loaded, systems: range) -> Job:
+def _wired(loaded: Loaded, systems: range) -> Job:
     kind = kind_of(loaded)
     state = kind.state(systems)
     steps = kind.steps(systems)
@@ -109,7 +110,7 @@ def _built(loaded: Loaded, systems: range) -> Job:
     return Job(kind, systems, kind.placed(state), phases, loaded.config.seed)
 
 
-def _compiled(job: Job, precision: str, limit: int | None) -> Job:
+def _made_ready(job: Job, precision: str, limit: int | None) -> Job:
     """With forces, and what a chunk of its steps needs: two programs, compiled side by side."""
     with ThreadPoolExecutor(1) as pool:
         beside = pool.submit(_need_in, precision, job)
@@ -139,11 +140,7 @@ def need_of_chunk(job: Job, state: Any) -> int:
     if jax.default_backend() != "cpu":
         return chunk + FIXED
     live = chunk * len(state.step.sharding.device_set) + bytes_of(state)  # and a checkpoint's copy
-    return live + live // 3 + FIXED
-
-
-FIXED = 48 * 2**20
-"""Bytes that do not grow with the systems: a writer's buffers, small programs, threads."""
+    return taken_by(live)
 
 
 def bytes_of(state: Any) -> int:

@@ -13,7 +13,7 @@ from instar.dynamics import DynamicState
 from instar.neighbors import NeighborList
 from instar.storage import CheckpointError
 
-__all__ = ["check_finite", "check_kept", "check_room"]
+__all__ = ["check_finite", "check_kept", "check_sizes"]
 
 _GROWTH = 64
 """Times that room may have grown, where no array says how much there is."""
@@ -22,7 +22,7 @@ _MAY_CHANGE = ("frozen", "frozen_at", "suspect")
 """Columns of tables, of whole numbers or switches, that steps change."""
 
 
-def check_room(
+def check_sizes(
     fresh: Mapping[str, int], asked: Mapping[str, int], arrays: Mapping[str, np.ndarray]
 ) -> None:
     """Refuse room that no array of the checkpoint could need, before any is made."""

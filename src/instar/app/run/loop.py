@@ -46,8 +46,6 @@ from instar.storage import (
 
 __all__ = ["RunLoop", "StoppedError"]
 
-type Sizes = Mapping[str, int]
-
 _CHUNK_SECONDS = 0.5
 """About how long the host waits for a chunk: so often it looks at the clock and at signals."""
 
@@ -390,7 +388,9 @@ class RunLoop:
             "two, and begins again."
         )
 
-    def _say_what_grew(self, when: str, before: Sizes, after: Sizes) -> None:
+    def _say_what_grew(
+        self, when: str, before: Mapping[str, int], after: Mapping[str, int]
+    ) -> None:
         grown = [f"{n} {before[n]} → {after[n]}" for n in before if before[n] != after[n]]
         if grown:
             self.growth.append(f"{when}: {', '.join(grown)}")

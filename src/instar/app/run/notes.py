@@ -70,8 +70,8 @@ def _at_rest(loaded: Loaded) -> list[int]:
 
 
 def _single_atoms(loaded: Loaded) -> list[int]:
-    first, systems = loaded.stages[0], len(loaded.systems)
-    if not (loaded.counts == 1).any() or loaded.potential_of(range(systems)).moves_centre:
+    first = loaded.stages[0]
+    if not (loaded.counts == 1).any() or loaded.potentials.moves_centre:
         return []
     return [
         number

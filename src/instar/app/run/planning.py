@@ -16,7 +16,7 @@ import numpy as np
 from instar.app.ase.structures import cut_by_atoms
 from instar.app.config import Loaded
 from instar.app.config.stages import rows_of
-from instar.app.run.build import FIXED, Job, OutgrownError, built
+from instar.app.run.build import Job, OutgrownError, built
 from instar.app.run.directory import RunDirectoryError
 from instar.app.run.kinds import kind_of
 from instar.memory import (
@@ -31,9 +31,10 @@ from instar.memory import (
     find_budget,
     show,
 )
+from instar.memory.budget import FIXED
 from instar.observables import Quantity
 
-__all__ = ["Disk", "check_room", "cut", "disk_of", "planned", "sketched", "systems_of"]
+__all__ = ["Disk", "check_disk", "cut", "disk_of", "planned", "sketched", "systems_of"]
 
 _FEW = 50_000
 """Atoms of a batch that is made to see what larger ones need."""
@@ -188,7 +189,7 @@ def disk_of(loaded: Loaded) -> Disk:
     return Disk(frames, frames * frame, rows * row)
 
 
-def check_room(loaded: Loaded, place: Path, part: float = 1.0) -> None:
+def check_disk(loaded: Loaded, place: Path, part: float = 1.0) -> None:
     """Refuse to begin where the disk is short of the ``part`` of a run that is still to be made."""
     there = next(folder for folder in (place, *place.resolve().parents) if folder.is_dir())
     free, need = shutil.disk_usage(there).free, int(part * disk_of(loaded).bytes)

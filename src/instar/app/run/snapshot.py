@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from instar.app.run.doubting import check_finite, check_kept, check_room
+from instar.app.run.doubting import check_finite, check_kept, check_sizes
 from instar.core.data import Table
 from instar.dynamics import DynamicState
 from instar.observables import Rows
@@ -52,7 +52,7 @@ def restored(
     """A state as it was, from a fresh one of the same systems."""
     if set(sizes) != set(sizes_of(fresh)):
         raise CheckpointError("The checkpoint is that of another system.")
-    check_room(sizes_of(fresh), sizes, arrays)
+    check_sizes(sizes_of(fresh), sizes, arrays)
     watch = fresh.observed.resized({n: sizes[n] for n in fresh.observed.sizes})
     fresh = dataclasses.replace(fresh.resized({n: sizes[n] for n in fresh.sizes}), observed=watch)
     leaves, structure = jax.tree.flatten_with_path(_kept(fresh))

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from ase import Atoms
@@ -17,6 +17,7 @@ __all__ = [
     "Entries",
     "Kinds",
     "Place",
+    "Term",
     "Topology",
     "TopologyError",
     "check_options",
@@ -109,16 +110,23 @@ def _prefixed(entry: dict[str, Any], prefix: str) -> dict[str, Any]:
     return changed
 
 
+class Term(NamedTuple):
+    """A kind of term and its parameters, for the atoms of one bond, angle or dihedral."""
+
+    kind: str
+    parameters: dict[str, Any]
+
+
 class Entries:
     """Terms by kind, in the order in which the kinds were first met."""
 
     def __init__(self) -> None:
         self._terms: dict[str, list[dict[str, Any]]] = {}
 
-    def add(self, kind: str, atoms: Iterable[int], **parameters: Any) -> None:
+    def add(self, term: Term, atoms: Iterable[int]) -> None:
         """One more term between these atoms, counted from 0."""
-        term = {"atoms": [int(atom) for atom in atoms]} | parameters
-        self._terms.setdefault(kind, []).append(term)
+        entry = {"atoms": [int(atom) for atom in atoms]} | term.parameters
+        self._terms.setdefault(term.kind, []).append(entry)
 
     def mappings(self) -> list[dict[str, Any]]:
         """One entry of a configuration for each kind."""

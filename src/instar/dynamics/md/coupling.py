@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from instar.core.data import Table
 from instar.dynamics.md.state import State
 from instar.geometry import Cell
 from instar.observables.molecules import are_single, centres, molecule_masses
@@ -77,8 +78,8 @@ def translations(state: State) -> Array:
     data = state.particles.data
     share = jnp.ones_like(data.masses)
     if not are_single(state.particles):
-        total = molecule_masses(state.particles)
-        share = data.masses / total.at[data.molecule.indices].get(mode="fill", fill_value=1)
+        total = Table(data.molecule.vocabulary, molecule_masses(state.particles))[data.molecule]
+        share = data.masses / jnp.where(total > 0, total, 1)
     count = data.system.sum_over(share).data
     return 3 * count - 3 * state.systems.data.held.astype(count.dtype)
 

@@ -23,6 +23,7 @@ from jax import Array
 from jax.sharding import Mesh as Devices
 
 from instar.core.assertion import runtime_assert
+from instar.core.data import Table
 from instar.core.utils.jax import dataclass, field
 from instar.geometry import AllParticles, Cell
 from instar.geometry.constants import COULOMB_CONSTANT
@@ -31,7 +32,7 @@ from instar.potentials.evaluation import Evaluation, Request
 from instar.potentials.ewald.accuracy import Content, mesh_error, real_error, skewness, wave_error
 from instar.potentials.ewald.mesh import Mesh
 from instar.potentials.ewald.settings import Setting, choose, waves_within
-from instar.potentials.ewald.waves import Reciprocal, Waves
+from instar.potentials.ewald.waves import Reciprocal, Waves, index_of
 from instar.potentials.excluded import ExcludedCharges
 from instar.potentials.exclusions import Exclusions
 from instar.potentials.pair import column, without_charges
@@ -227,12 +228,12 @@ class Ewald(Potential):
         left_out = self.limit / _largest_stretch(stretched)
         far = wave_error(content, self.alpha, left_out, jnp) ** 2
         for mesh in self.meshes:
-            edges = jnp.sqrt(jnp.sum(cell.vectors[mesh.systems] ** 2, axis=-1))
+            of_systems = Table(mesh.systems.vocabulary, (cell.vectors, content, self.alpha))
+            vectors, own, alpha = of_systems[mesh.systems]
+            edges = jnp.sqrt(jnp.sum(vectors**2, axis=-1))
             spacing = jnp.max(edges / np.array([mesh.shape], edges.dtype), axis=-1)
-            own = Content(*(part[mesh.systems] for part in content))
-            aliased = mesh_error(own, self.alpha[mesh.systems], spacing, mesh.order, jnp)
-            aliased = aliased * skewness(cell.vectors[mesh.systems], jnp)
-            far = far.at[mesh.systems].add(aliased**2)
+            aliased = mesh_error(own, alpha, spacing, mesh.order, jnp) * skewness(vectors, jnp)
+            far += mesh.systems.sum_over(aliased**2).data
         return jnp.sqrt(real**2 + far)
 
 
@@ -256,8 +257,8 @@ def made(
         if setting.mesh is not None and len(members[system]):
             groups.setdefault((setting.mesh, setting.order), []).append(system)
     meshes = tuple(
-        Mesh.of(systems, [members[s] for s in systems], shape, order, devices)
-        for (shape, order), systems in groups.items()
+        Mesh.of(index_of(own, len(settings)), [members[s] for s in own], shape, order, devices)
+        for (shape, order), own in groups.items()
     )
     return Ewald(
         alpha=np.array([s.alpha for s in settings]),
@@ -293,7 +294,7 @@ def _renewed(present: Ewald, vectors: np.ndarray, count: np.ndarray, squares: np
     assert present.accuracy is not None
     content = Content(count, squares, np.abs(np.linalg.det(vectors)))
     radii = np.asarray(present.real_cutoff, float)
-    on_mesh = {int(s) for mesh in present.meshes for s in np.asarray(mesh.systems)}
+    on_mesh = {int(s) for mesh in present.meshes for s in np.asarray(mesh.systems.indices)}
     choices = {
         method: choose(content, vectors, present.accuracy, cutoff=radii, method=method)
         for method in ("ewald", "pme")

@@ -22,6 +22,8 @@ import numpy as np
 from jax import Array, lax
 from jax.sharding import Mesh as Devices
 
+from instar.core.data import Index, Table
+from instar.core.typing import SystemId
 from instar.core.utils.jax import dataclass, field
 from instar.geometry import Cell
 from instar.geometry.constants import COULOMB_CONSTANT
@@ -38,7 +40,7 @@ AT_ONCE = 32
 class Mesh:
     """Systems that share one shape of mesh, and their particles."""
 
-    systems: Array  # (group,) int32
+    systems: Index[SystemId]  # (group,)
     members: Array  # (group, particles) int32: rows of particles, NOBODY where there is none
     shape: tuple[int, int, int] = field(static=True)
     order: int = field(static=True)
@@ -46,7 +48,7 @@ class Mesh:
 
     @staticmethod
     def of(
-        systems: list[int],
+        systems: Index[SystemId],
         members: list[np.ndarray],
         shape: tuple[int, int, int],
         order: int,
@@ -58,29 +60,26 @@ class Mesh:
         rows = np.full((len(members), most), NOBODY, np.int32)
         for number, own in enumerate(members):
             rows[number, : len(own)] = own
-        return Mesh(
-            jnp.asarray(np.array(systems, np.int32)), jnp.asarray(rows), shape, order, devices
-        )
+        return Mesh(systems, jnp.asarray(rows), shape, order, devices)
 
     def reciprocal(self, positions: Array, charges: Array, cell: Cell, alpha: Array) -> Reciprocal:
         """Everything that the mesh says about these charges; zero for systems not on it."""
         there = self.members != NOBODY
         rows = jnp.where(there, self.members, 0)
         charge = jnp.where(there, charges[rows], 0)
-        inverse = cell.inverse[self.systems]
+        own = Table(self.systems.vocabulary, (cell.inverse, cell.volume, alpha))[self.systems]
+        inverse = own[0]
         place = jnp.einsum("gpx,gxk->gpk", positions[rows], inverse, precision="highest")
         each = functools.partial(_of_one, self)
-        own = (inverse, cell.volume[self.systems], alpha[self.systems])
         energy, potential, slopes, virial = lax.map(lambda one: each(*one), (place, charge, *own))
         forces = jnp.einsum("gpd,gxd->gpx", -slopes, inverse, precision="highest")
-        count, systems = positions.shape[0], cell.vectors.shape[0]
-        dtype = positions.dtype
+        count, dtype = positions.shape[0], positions.dtype
         at = self.members.reshape(-1)
         return Reciprocal(
-            jnp.zeros(systems, dtype).at[self.systems].add(energy),
+            self.systems.sum_over(energy).data,
             jnp.zeros(count, dtype).at[at].add(potential.reshape(-1), mode="drop"),
             jnp.zeros((count, 3), dtype).at[at].add(forces.reshape(-1, 3), mode="drop"),
-            jnp.zeros((systems, 3, 3), dtype).at[self.systems].add(virial),
+            self.systems.sum_over(virial).data,
         )
 
 

@@ -9,7 +9,8 @@ n₂ and a few successive n₃, so that with x = A⁻¹-coordinates
 
 and sums over particles, or over waves, are products of small matrices. Work is a list of pairs
 (tile of particles, block of segments) of one system: what systems of other sizes would need is
-not done. Forces and virial,
+not done. A tile knows its particles by their rows, as products of matrices need them. Forces and
+virial,
 
     f_i = (8πkₑ/V) q_i Σ' e^(−k²/4α²)/k² k Im(S* e^(ik·r_i))
     W = Σ'_k U_k [1 − 2 (1/k² + 1/4α²) k ⊗ k]
@@ -27,12 +28,14 @@ import numpy as np
 from jax import Array, lax
 from jax.sharding import Mesh as Devices
 
+from instar.core.data import Index, Table
+from instar.core.typing import SystemId
 from instar.core.utils.jax import dataclass, field
 from instar.geometry import Cell
 from instar.geometry.constants import COULOMB_CONSTANT
 from instar.potentials.ewald.devices import divided
 
-__all__ = ["SEGMENT", "Reciprocal", "Waves"]
+__all__ = ["SEGMENT", "Reciprocal", "Waves", "index_of"]
 
 SEGMENT = 8
 """Successive n₃ in a segment."""
@@ -47,9 +50,9 @@ class Waves:
 
     start: Array  # (blocks, segments, 3) int32: n of the first wave of each segment
     length: Array  # (blocks, segments) int32: waves of each; 0 where there is none
-    system: Array  # (blocks,) int32
+    system: Index[SystemId]  # (blocks,)
     tiles: Array  # (tiles, particles) int32: rows of particles, NOBODY where there is none
-    tile_system: Array  # (tiles,) int32
+    tile_system: Index[SystemId]  # (tiles,)
     work: Array  # (steps, at once, 2) int32: a tile and a block; out of bounds where there is none
     most: tuple[int, int, int] = field(static=True)  # the largest |n| along each axis
     devices: Devices | None = field(static=True, default=None)
@@ -84,8 +87,13 @@ class Waves:
         pairs = _padded(pairs, together * shares, NOBODY).reshape(-1, together, 2)
         everything = np.concatenate([n for n in numbers if len(n)])
         x, y, z = np.abs(everything).max(axis=0).tolist()
+        start, length, tiles = (jnp.asarray(np.array(a), jnp.int32) for a in (start, length, tiles))
         return Waves(
-            *(jnp.asarray(np.array(a), jnp.int32) for a in (start, length, system, tiles, owner)),
+            start=start,
+            length=length,
+            system=index_of(system, len(numbers)),
+            tiles=tiles,
+            tile_system=index_of(owner, len(numbers)),
             work=jnp.asarray(pairs, jnp.int32),
             most=(x, y, z),
             devices=devices,
@@ -119,17 +127,15 @@ class Waves:
         weights, vectors = self._weights(cell, alpha)
         squared = jnp.sum(factors**2, axis=2)
         each = weights * squared  # U of each wave
-        systems = cell.vectors.shape[0]
-        by_system = jnp.zeros(systems, each.dtype).at[self.system]
-        energy = by_system.add(jnp.sum(each, axis=(1, 2)))
+        energy = self.system.sum_over(jnp.sum(each, axis=(1, 2))).data
         potential, slope = self._fields(positions, charges, cell, factors, weights)
-        return Reciprocal(energy, potential, slope, self._virial(each, vectors, alpha, systems))
+        return Reciprocal(energy, potential, slope, self._virial(each, vectors, alpha))
 
     def energy(self, factors: Array, cell: Cell, alpha: Array) -> Array:
         """The energy (eV) of each system from its S: for changes of a few particles."""
         weights, _ = self._weights(cell, alpha)
         each = jnp.sum(weights * jnp.sum(factors**2, axis=2), axis=(1, 2))
-        return jnp.zeros(cell.vectors.shape[0], each.dtype).at[self.system].add(each)
+        return self.system.sum_over(each).data
 
     def factors_of(self, positions: Array, charges: Array, cell: Cell) -> Array:
         """S of a few particles of each system: positions (systems, few, 3), charges (systems, few).
@@ -137,12 +143,12 @@ class Waves:
         S is linear in particles: add what comes, subtract what goes.
         """
         fractional = jnp.einsum("smx,sxk->smk", positions, cell.inverse)
-        place = (fractional - jnp.floor(fractional))[self.system]  # (blocks, few, 3)
+        inside = fractional - jnp.floor(fractional)
+        place, own = Table(self.system.vocabulary, (inside, charges))[self.system]
         numbers = _numbers(self.start).astype(place.dtype)  # (blocks, segments, SEGMENT, 3)
         turns = jnp.einsum("bsjk,bmk->bsjm", numbers, place, precision="highest")
         angle = 2 * math.pi * (turns - jnp.round(turns))
-        own = charges[self.system][:, None, None, :]
-        there = self._there()[..., None]
+        own, there = own[:, None, None, :], self._there()[..., None]
         parts = [jnp.sum(jnp.where(there, own * f(angle), 0), axis=-1) for f in (jnp.cos, jnp.sin)]
         return jnp.stack(parts, axis=2)
 
@@ -156,27 +162,26 @@ class Waves:
         numbers = _numbers(self.start).astype(cell.vectors.dtype)
         there = self._there()
         numbers = jnp.where(there[..., None], numbers, 1)
-        inverse = 2 * math.pi * cell.inverse[self.system]
-        k = jnp.einsum("bsjd,bxd->bsjx", numbers, inverse, precision="highest")
+        of_systems = (cell.inverse, alpha[:, None, None], cell.volume[:, None, None])
+        inverse, width, volume = Table(self.system.vocabulary, of_systems)[self.system]
+        k = jnp.einsum("bsjd,bxd->bsjx", numbers, 2 * math.pi * inverse, precision="highest")
         squared = jnp.sum(k**2, axis=-1)
-        width = alpha[self.system][:, None, None]
-        volume = cell.volume[self.system][:, None, None]
         size = 4 * math.pi * COULOMB_CONSTANT / volume / squared
         return jnp.where(there, size * jnp.exp(-squared / (4 * width**2)), 0), k
 
-    def _virial(self, each: Array, k: Array, alpha: Array, systems: int) -> Array:
+    def _virial(self, each: Array, k: Array, alpha: Array) -> Array:
         squared = jnp.sum(k**2, axis=-1)
-        width = alpha[self.system][:, None, None]
+        width = Table(self.system.vocabulary, alpha[:, None, None])[self.system]
         shape = 2 * each * (1 / squared + 1 / (4 * width**2))
         total = jnp.einsum("bsj,bsjx,bsjy->bxy", shape, k, k, precision="highest")
         trace = jnp.sum(each, axis=(1, 2))[:, None, None] * jnp.eye(3, dtype=each.dtype)[None]
-        return jnp.zeros((systems, 3, 3), each.dtype).at[self.system].add(trace - total)
+        return self.system.sum_over(trace - total).data
 
     def _tables(self, positions: Array, charges: Array, cell: Cell) -> _Tables:
         """Powers of the three phases of each particle, tile by tile."""
         there = self.tiles != NOBODY
         rows = jnp.where(there, self.tiles, 0)
-        inverse = cell.inverse[self.tile_system]
+        inverse = Table(self.tile_system.vocabulary, cell.inverse)[self.tile_system]
         place = jnp.einsum("tpx,txk->tkp", positions[rows], inverse, precision="highest")
         place = place - jnp.floor(lax.stop_gradient(place))
         charge = jnp.where(there, charges[rows], 0)
@@ -205,8 +210,9 @@ class Waves:
         zero = jnp.zeros((self.tiles.shape[0], 4, self.tiles.shape[1]), positions.dtype)
         shared = (tables, self.start, pull, zero)
         found = divided(share, self.work, shared, self.devices, add=True)
-        inverse = 2 * math.pi * cell.inverse[self.tile_system]
-        forces = jnp.einsum("tdp,txd->tpx", found[:, 1:], inverse, precision="highest")
+        inverse = Table(self.tile_system.vocabulary, cell.inverse)[self.tile_system]
+        turns = 2 * math.pi * inverse
+        forces = jnp.einsum("tdp,txd->tpx", found[:, 1:], turns, precision="highest")
         columns = jnp.concatenate([jnp.swapaxes(found[:, :1], 1, 2), forces], axis=2)
         result = jnp.zeros((positions.shape[0], 4), positions.dtype)
         result = result.at[self.tiles.reshape(-1)].add(columns.reshape(-1, 4), mode="drop")
@@ -311,6 +317,11 @@ def _partial_fields(
     slopes = jnp.einsum("sd,sp->dp", numbers, plain[1], precision="highest")
     slopes = slopes.at[2].add(jnp.sum(along, axis=0))
     return jnp.concatenate([jnp.sum(plain[0], axis=0)[None], slopes])
+
+
+def index_of(systems: list[int], count: int) -> Index[SystemId]:
+    """Numbers of systems, of which there are ``count``, as an index."""
+    return Index.integer(jnp.asarray(np.array(systems), jnp.int32), n=count, label=SystemId)
 
 
 def _numbers(start: Array) -> Array:

@@ -1,25 +1,36 @@
-"""``method:`` of a configuration: a union with one member per kind of method."""
+"""``method:`` of a configuration: a union with one member per kind of method, one per file."""
 
 from __future__ import annotations
 
 import functools
+import typing
 from collections.abc import Mapping
 from typing import Annotated, Any, Union
 
 from pydantic import Field
 
-from instar.app.config.methods import md
 from instar.app.config.methods.base import Method
+from instar.app.config.registry import import_all
 
 __all__ = ["Method", "inherited", "method_model"]
 
-_KINDS = (md.model,)
-"""What makes the model of each kind, with the keys of all that is declared for it."""
+
+@functools.cache
+def _kinds() -> dict[str, type[Method]]:
+    """The models of this folder by their ``type``: a new file is found by itself."""
+    import_all(__name__)
+    found = {_type_of(model): model for model in Method.__subclasses__()}
+    return dict(sorted(found.items()))
+
+
+def _type_of(model: type[Method]) -> str:
+    (known,) = typing.get_args(model.model_fields["type"].annotation)
+    return known
 
 
 def method_model() -> Any:
     """The annotation of ``method:``; the models are told apart by their ``type``."""
-    return _union(tuple(make() for make in _KINDS))
+    return _union(tuple(kind.model() for kind in _kinds().values()))
 
 
 @functools.lru_cache(1)
@@ -32,6 +43,8 @@ def _union(models: tuple[type[Method], ...]) -> Any:
 
 def inherited(top: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
     """What a stage says about its method, and what it leaves to the method on top."""
-    if own.get("type", top.get("type")) != top.get("type"):
+    given = top.get("type")
+    if own.get("type", given) != given:
         return dict(own)
-    return md.inherited(top, own) if top.get("type") == "md" else {**top, **own}
+    kind = next((kind for name, kind in _kinds().items() if name == given), Method)
+    return kind.inherited(top, own)

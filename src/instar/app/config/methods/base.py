@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 from instar.app.config.base import Strict
@@ -13,13 +13,23 @@ __all__ = ["Method"]
 class Method(Strict):
     """The model of ``method:`` of one kind; abstract.
 
-    What a run does with it is in `instar.app.run.kinds`, under the same ``type``.
+    What a run does with it is a kind in `instar.app.run.kinds`, which names its model.
     """
 
     COMMON: ClassVar[tuple[str, ...]] = ()
     """Keys that all stages of a run have in common."""
 
     type: Any
+
+    @classmethod
+    def model(cls) -> type[Method]:
+        """What validates: this model, with the keys of all that is declared for it."""
+        return cls
+
+    @classmethod
+    def inherited(cls, top: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+        """The keys of a stage, and those on top that have a meaning for what the stage does."""
+        return {**top, **own}
 
     @property
     def label(self) -> str:

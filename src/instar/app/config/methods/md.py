@@ -20,7 +20,7 @@ from instar.dynamics import md
 from instar.dynamics.md.declared import BAROSTAT, THERMOSTAT
 from instar.dynamics.method import METHODS
 
-__all__ = ["MdMethod", "defaults_of", "model"]
+__all__ = ["MdMethod", "defaults_of"]
 
 _KEYS = {"type", "ensemble", "time_step", "skin"}
 """Keys that have a meaning for every method of molecular dynamics."""
@@ -53,6 +53,20 @@ class MdMethod(Method):
     ] = 1.0
     thermostat: str | None = None
     barostat: str | None = None
+
+    @classmethod
+    def model(cls) -> type[MdMethod]:
+        """The model with the keys of all thermostats and barostats."""
+        return _model(tuple((name, known.target) for name, known in found(METHODS).items()))
+
+    @classmethod
+    def inherited(cls, top: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+        """Without keys that have no meaning for the ensemble, and for what keeps it."""
+        both = {**top, **own}
+        ensemble = both.get("ensemble")
+        chosen = (both.get("thermostat"), both.get("barostat"))
+        known = _KEYS | (_used(ensemble, *chosen) if isinstance(ensemble, str) else set())
+        return {key: value for key, value in both.items() if key in own or key in known}
 
     @model_validator(mode="after")
     def _fits_together(self) -> MdMethod:
@@ -172,20 +186,6 @@ def _used(ensemble: Any, thermostat: Any, barostat: Any) -> set[str]:
     name = {"thermostat": thermostat, "barostat": barostat}[key]
     chosen = _declared(role).get(name) if isinstance(name, str) else None
     return {key} if chosen is None else {key, *chosen.options}
-
-
-def inherited(top: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
-    """The keys of a stage, and those on top that have a meaning for what the stage does."""
-    both = {**top, **own}
-    ensemble = both.get("ensemble")
-    chosen = (both.get("thermostat"), both.get("barostat"))
-    known = _KEYS | (_used(ensemble, *chosen) if isinstance(ensemble, str) else set())
-    return {key: value for key, value in both.items() if key in own or key in known}
-
-
-def model() -> type[MdMethod]:
-    """The model, with the keys of all that is declared."""
-    return _model(tuple((name, known.target) for name, known in found(METHODS).items()))
 
 
 @functools.lru_cache(1)

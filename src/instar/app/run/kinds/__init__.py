@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from instar.app.config import Loaded
+from instar.app.config.registry import import_all
 from instar.app.run.kinds.base import Kind
-from instar.app.run.kinds.md import MolecularDynamics
 
 __all__ = ["Kind", "kind_of"]
 
-_KINDS: dict[str, type[Kind]] = {"md": MolecularDynamics}
-"""Kinds by the ``type`` of a method."""
-
 
 def kind_of(loaded: Loaded) -> Kind:
-    """The kind of method that a configuration asks for."""
-    return _KINDS[loaded.method.type](loaded)
+    """The kind of method that a configuration asks for; a new file is found by itself."""
+    import_all(__name__)
+    kind = next(kind for kind in Kind.__subclasses__() if isinstance(loaded.method, kind.METHOD))
+    return kind(loaded)

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from ase import Atoms
 
 from instar.app.config import Loaded
+from instar.app.config.methods import Method
 from instar.dynamics import DynamicState, Part
 from instar.observables import Quantity
 
@@ -17,6 +18,8 @@ __all__ = ["Kind"]
 class Kind:
     """States and steps of one kind of method, for a configuration; abstract."""
 
+    METHOD: ClassVar[type[Method]]
+    """The model of ``method:`` in configurations."""
     THERMO: ClassVar[Mapping[str, Quantity]]
     """The columns of the thermo table."""
     FRAME: ClassVar[Mapping[str, Quantity]]

@@ -28,7 +28,7 @@ __all__ = ["MolecularDynamics"]
 class MolecularDynamics(Kind):
     """Particles that move by their forces."""
 
-    THERMO, FRAME = THERMO, FRAME
+    METHOD, THERMO, FRAME = MdMethod, THERMO, FRAME
 
     @property
     def skin(self) -> float:
@@ -44,10 +44,8 @@ class MolecularDynamics(Kind):
         """A quarter of what an evaluation takes, about: no more than a state of any method."""
         config, numbers = self.loaded.config, self.loaded.different(systems)
         some = [self.loaded.structures[number] for number in numbers]
-        alike = len(numbers) < len(systems)
-        potential = None if alike else self.loaded.potential_of(systems)
-        recipe = self.loaded.recipe.among(numbers) if alike else self.loaded.recipe
-        point = tabled(some, recipe, config.precision, potential=potential)
+        potential = self.loaded.potentials.of(numbers)
+        point = tabled(some, self.loaded.recipe, config.precision, potential=potential)
         room = room_for(point, self.skin)
         if room is not None:
             asked = config.memory.neighbors or 0
@@ -66,7 +64,7 @@ class MolecularDynamics(Kind):
             self.skin,
             config.precision,
             {"mesh": _mesh(), "streams": np.array(systems), "forces": False},
-            potential=self.loaded.potential_of(systems),
+            potential=self.loaded.potentials.of(systems),
         )
         if config.memory.neighbors is not None and state.neighbors is not None:
             room = state.neighbors.resized(neighbors=config.memory.neighbors)

@@ -10,7 +10,7 @@ import numpy as np
 from ase import Atoms
 
 from instar.app.config.units import quantity
-from instar.app.topology.base import Entries, Place, Topology
+from instar.app.topology.base import Entries, Place, Term, Topology
 from instar.app.topology.forcefield.links import find_links
 from instar.app.topology.forcefield.options import ForceFieldOptions
 from instar.app.topology.forcefield.parameters import (
@@ -138,8 +138,8 @@ class _Bonded:
                 self.add(entries, *match)
 
     def add(self, entries: Entries, definition: Definition | None, atoms: tuple[int, ...]) -> None:
-        for kind, values in definition.terms if definition else ():
-            entries.add(kind, atoms, **values)
+        for term in definition.terms if definition else ():
+            entries.add(term, atoms)
 
     def bond(self, entries: Entries, pair: tuple[int, int], rigid: set[int]) -> None:
         if rigid & set(pair):
@@ -147,19 +147,20 @@ class _Bonded:
         definition = self.needed("bond", pair)
         hydrogen = "H" in (self.graph.elements[atom] for atom in pair)
         if self.constraints == "allbonds" or (self.constraints == "hbonds" and hydrogen):
-            entries.add("distance_constraint", pair, r0=definition.terms[0][1]["r0"])
+            length = definition.terms[0].parameters["r0"]
+            entries.add(Term("distance_constraint", {"r0": length}), pair)
         else:
             self.add(entries, definition, pair)
 
     def water(self, entries: Entries, water: tuple[int, int, int]) -> None:
         center, one, other = water
-        lengths = [self.needed("bond", (center, h)).terms[0][1]["r0"] for h in (one, other)]
+        lengths = [self.needed("bond", (center, h)).terms[0].parameters["r0"] for h in (one, other)]
         if not math.isclose(*lengths):
             text = "a water molecule has bonds of two lengths."
             raise self.place.error(text, "Set rigid_water=False.")
-        angle = self.needed("angle", (one, center, other)).terms[0][1]["theta0"]
+        angle = self.needed("angle", (one, center, other)).terms[0].parameters["theta0"]
         across = 2 * lengths[0] * math.sin(angle / 2)
-        entries.add("rigid_water", water, oh=lengths[0], hh=across)
+        entries.add(Term("rigid_water", {"oh": lengths[0], "hh": across}), water)
 
     def needed(self, what: str, atoms: tuple[int, ...]) -> Definition:
         """The first definition for these atoms; there must be one."""

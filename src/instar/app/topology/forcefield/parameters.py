@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any
 from xml.etree.ElementTree import Element
 
 from instar.app.config.units import UNITS
-from instar.app.topology.base import Place, with_sigma
+from instar.app.topology.base import Place, Term, with_sigma
 from instar.app.topology.forcefield.xml import ForceField, shown, value
 
 __all__ = ["Definition", "Nonbonded", "Parameters", "Torsion", "read_parameters"]
@@ -26,10 +25,10 @@ Types = frozenset[str] | None
 
 @dataclass(frozen=True)
 class Definition:
-    """What acts on atoms of these types: kinds of terms with their parameters."""
+    """What acts on atoms of these types: terms."""
 
     types: tuple[Types, ...]
-    terms: list[tuple[str, dict[str, Any]]]
+    terms: list[Term]
     ordering: str = "default"
 
     @property
@@ -181,17 +180,17 @@ def _close(one: tuple[float, float], other: tuple[float, float]) -> bool:
     return all(math.isclose(a, b, rel_tol=1e-5) for a, b in zip(one, other, strict=True))
 
 
-def _bond(place: Place, bond: Element) -> list[tuple[str, dict[str, Any]]]:
+def _bond(place: Place, bond: Element) -> list[Term]:
     k, length = value(place, bond, "k"), value(place, bond, "length")
-    return [("harmonic_bond", {"k": k * _KJ / _NM**2, "r0": length * _NM})]
+    return [Term("harmonic_bond", {"k": k * _KJ / _NM**2, "r0": length * _NM})]
 
 
-def _angle(place: Place, angle: Element) -> list[tuple[str, dict[str, Any]]]:
+def _angle(place: Place, angle: Element) -> list[Term]:
     k, theta = value(place, angle, "k"), value(place, angle, "angle")
-    return [("harmonic_angle", {"k": k * _KJ, "theta0": theta})]
+    return [Term("harmonic_angle", {"k": k * _KJ, "theta0": theta})]
 
 
-def _periodic(place: Place, torsion: Element) -> list[tuple[str, dict[str, Any]]]:
+def _periodic(place: Place, torsion: Element) -> list[Term]:
     kind = "periodic_dihedral" if torsion.tag == "Proper" else "periodic_improper"
     terms, number = [], 1
     while f"periodicity{number}" in torsion.attrib:
@@ -199,15 +198,15 @@ def _periodic(place: Place, torsion: Element) -> list[tuple[str, dict[str, Any]]
         n, phase, k = (value(place, torsion, f"{key}{number}") for key in keys)
         if k != 0 and (n != int(n) or n < 1):
             raise place.error(f"{shown(torsion)}: a periodicity must be a whole number above 0.")
-        terms.append((kind, {"n": int(n), "phi0": phase, "k": k * _KJ}))
+        terms.append(Term(kind, {"n": int(n), "phi0": phase, "k": k * _KJ}))
         number += 1
     if not terms:
         raise place.error(f"{shown(torsion)} has no attribute 'periodicity1'.")
-    return [term for term in terms if term[1]["k"] != 0]
+    return [term for term in terms if term.parameters["k"] != 0]
 
 
-def _rb(place: Place, torsion: Element) -> list[tuple[str, dict[str, Any]]]:
-    return [("rb_dihedral", {"c": [value(place, torsion, f"c{n}") * _KJ for n in range(6)]})]
+def _rb(place: Place, torsion: Element) -> list[Term]:
+    return [Term("rb_dihedral", {"c": [value(place, torsion, f"c{n}") * _KJ for n in range(6)]})]
 
 
 _TERMS = {

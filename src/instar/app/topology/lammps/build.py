@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from instar.app.config.units import quantity
-from instar.app.topology.base import Entries, Topology, TopologyError, with_sigma
+from instar.app.topology.base import Entries, Term, Topology, TopologyError, with_sigma
 from instar.app.topology.lammps.atoms import Names, Structure, numbered, read_atoms, style_of
 from instar.app.topology.lammps.file import DataFile, Line, Section, number, read, whole
 from instar.app.topology.lammps.options import DataOptions, Scales, scales, special_factors
-from instar.app.topology.lammps.styles import STYLES, Term, UnclearError
+from instar.app.topology.lammps.styles import STYLES, UnclearError
 
 __all__ = ["read_data"]
 
@@ -77,7 +77,7 @@ def _terms(
                 f"Add it to the section {kind.capitalize()} Coeffs.",
             )
         for term in known[names[word]]:
-            entries.add(term.kind, atoms, **term.parameters)
+            entries.add(term, atoms)
         found.append(atoms)
     return found
 

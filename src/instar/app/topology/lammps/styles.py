@@ -8,29 +8,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from instar.app.topology.base import Term
 from instar.app.topology.lammps.options import Scales
 
-__all__ = ["STYLES", "Style", "Term", "UnclearError"]
+__all__ = ["STYLES", "Style", "UnclearError"]
 
 
 class UnclearError(ValueError):
     """Coefficients that have no counterpart."""
 
 
-class Term(NamedTuple):
-    """A kind of term and its parameters, for the atoms of one bond, angle or dihedral."""
-
-    kind: str
-    parameters: dict[str, Any]
-
-
 class Style(NamedTuple):
     """How many coefficients a style has (None: it says so itself), and what they become."""
 
     size: int | None
-    terms: Callable[[list[float], Scales], list[Term]]
+    convert: Callable[[list[float], Scales], list[Term]]
 
 
 def _check_positive(*given: tuple[str, float]) -> None:
