@@ -11,7 +11,6 @@ import jax.numpy as jnp
 import numpy as np
 from ase import Atoms
 from ase.geometry import wrap_positions
-from ase.neighborlist import neighbor_list
 from jax import Array
 
 from instar.core.data import Index, Table
@@ -179,6 +178,8 @@ def naming_coincidences(given: Sequence[Any]) -> Iterator[None]:
     try:
         yield
     except AssertionError as error:
+        from ase.neighborlist import neighbor_list  # SciPy takes a while to import
+
         for number, atoms in enumerate(given):
             first, second = neighbor_list("ij", atoms, _SAME_PLACE)
             if len(first):

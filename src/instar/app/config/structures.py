@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 from ase import Atoms
 from ase.data import atomic_masses, atomic_numbers
-from ase.neighborlist import neighbor_list
 
 from instar.app.ase.structures import unfit, wrong_column
+from instar.app.config.apart import first_closer
 from instar.app.config.files import Frame, Inputs, UnmadeStructureError, frames_of
 from instar.app.config.schema import FileStructure, LatticeStructure, RandomStructure
 from instar.app.config.units import is_reduced
@@ -138,5 +138,5 @@ def _wrong(atoms: Atoms) -> str | None:
         return f"its cell {atoms.cell.array.tolist()} has no volume"
     if (why := unfit(atoms) or wrong_column(atoms)) is not None:
         return why
-    first, second = neighbor_list("ij", atoms, _TOO_CLOSE)
-    return f"atoms {first[0]} and {second[0]} are at the same place" if len(first) else None
+    close = first_closer(atoms, _TOO_CLOSE)
+    return None if close is None else f"atoms {close[0]} and {close[1]} are at the same place"
