@@ -84,7 +84,9 @@ def test_blocks_move_as_one_state_and_grow_and_stop_to_the_bit(name):
     assert_same(found, moved(step, whole(step), 30), rtol=1e-9, atol=1e-9)
     assert_same(moved(step, state, 13, 17), found)
 
+    assert state.neighbors is not None
     few = NEIGHBORS.set(state, state.neighbors.resized(neighbors=1))
+    assert few.neighbors is not None
     found = moved(step, NEIGHBORS.set(state, few.neighbors.resized(neighbors=24)), 30)
     grown = []
     looked = {"T": Series.of(temperatures, few, 20)}
