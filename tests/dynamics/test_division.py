@@ -130,7 +130,7 @@ def test_blocks_are_for_many_systems():
     many = fastest_blocks(np.full(1000, 48), 2)
     assert many is not None
     assert len(many) % 2 == 0
-    assert 500 < max(len(some) * 48 for some in many) < 4000
+    assert 200 < max(len(some) * 48 for some in many) < 4000
 
 
 def test_what_names_particles_is_not_divided():
