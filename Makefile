@@ -63,12 +63,14 @@ bench: $(VENV)/.ready
 	$(RUN) bench/statefunc.py
 	$(RUN) bench/memory.py
 	$(RUN) bench/run.py
+	$(RUN) bench/startup.py
 
 bench-peers: $(VENV)/.ready
 	$(RUN) bench/neighbors.py
 	$(RUN) bench/forces.py
 	$(RUN) bench/coulomb.py
 	$(RUN) bench/md.py
+	$(RUN) bench/many_systems.py
 
 clean:
 	rm -rf $(VENV) $(OLDEST) .venv-peers .pytest_cache .ruff_cache .import_linter_cache .hypothesis

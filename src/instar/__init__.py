@@ -5,11 +5,6 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from instar.core.data import Buffered, Index, Table
-from instar.core.lens import bind, lens, view
-from instar.core.typing import Label, ParticleId, SystemId
-from instar.core.utils.jax import dataclass, field
-
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
@@ -22,12 +17,26 @@ if TYPE_CHECKING:
     from instar.app.api.single_point import single_point
     from instar.app.ase.potential import ase_potential
     from instar.app.topology import combined_topologies, read_topology
+    from instar.core.data import Buffered, Index, Table
+    from instar.core.lens import bind, lens, view
+    from instar.core.typing import Label, ParticleId, SystemId
+    from instar.core.utils.jax import dataclass, field
     from instar.dynamics import md
 
 _DOORS = {
+    "Buffered": "instar.core.data:Buffered",
+    "Index": "instar.core.data:Index",
+    "Label": "instar.core.typing:Label",
+    "ParticleId": "instar.core.typing:ParticleId",
+    "SystemId": "instar.core.typing:SystemId",
+    "Table": "instar.core.data:Table",
     "ase_potential": "instar.app.ase.potential:ase_potential",
+    "bind": "instar.core.lens:bind",
     "calculator": "instar.app.api.calculator:calculator",
     "combined_topologies": "instar.app.topology:combined_topologies",
+    "dataclass": "instar.core.utils.jax:dataclass",
+    "field": "instar.core.utils.jax:field",
+    "lens": "instar.core.lens:lens",
     "md": "instar.dynamics.md:",
     "md_blocks": "instar.app.api.md_state:md_blocks",
     "md_state": "instar.app.api.md_state:md_state",
@@ -38,6 +47,7 @@ _DOORS = {
     "run": "instar.app.api.run:run",
     "single_point": "instar.app.api.single_point:single_point",
     "units": "instar.units:",
+    "view": "instar.core.lens:view",
 }
 """Public doors, loaded when they are first used: what they need takes time to import."""
 

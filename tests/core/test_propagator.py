@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax import lax
 from support import raises
 
 from instar.core.assertion import runtime_assert
@@ -157,6 +158,40 @@ def test_a_run_that_had_to_grow_equals_one_that_had_room():
     assert len(repairs) > 2
     assert [r.step for r in repairs] == sorted(r.step for r in repairs)
     assert same_bits(grown, roomy)
+
+
+def test_a_repair_holds_the_state_that_was_given_and_the_one_that_goes_on():
+    held, given = [], Walk(jnp.zeros(1013), 1)
+
+    def note(_):
+        held.append(sum(array.shape == given.x.shape for array in jax.live_arrays()))
+
+    advance(walk, KEY, given, 50, on_repair=note)
+    assert set(held) == {2}
+
+
+class Strides:
+    """Steps of `walk`, seven at a time."""
+
+    def stride(self, key, state, first, last):
+        end = jnp.minimum(last, first + 7)
+
+        def one(carry):
+            number, state = carry
+            return number + 1, walk(jax.random.fold_in(key, number), state)
+
+        number, state = lax.while_loop(lambda carry: carry[0] < end, one, (first, state))
+        return state, number
+
+
+def test_strides_are_the_same_steps():
+    strides, repairs = Strides(), []
+    grown = advance(strides, KEY, start(1), 200, on_repair=repairs.append)
+    assert len(repairs) > 2
+    assert all(repair.step % 7 == 0 for repair in repairs)
+    assert same_bits(grown, advance(walk, KEY, start(grown.room), 200))
+    first = advance(strides, KEY, start(1), 33)
+    assert same_bits(advance(strides, KEY, first, 167, start=33), grown)
 
 
 @pytest.mark.parametrize("cut", [1, 50, 77, 199])

@@ -7,6 +7,7 @@ after some of the steps, inside of the compiled program. Trajectories do not cha
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -74,6 +75,15 @@ class Watch:
         }
         return dataclasses.replace(self, observers=looked)
 
+    def next_due(self, step: Array, most: Any) -> Array:
+        """In how many steps there is something to see, when so many are made; at most ``most``."""
+
+        def none_is_due(ahead: Array) -> Array:
+            due = [schedule.is_due(step + ahead) for schedule in self.schedules.values()]
+            return (ahead < most) & ~functools.reduce(jnp.logical_or, due, jnp.zeros((), bool))
+
+        return lax.while_loop(none_is_due, lambda ahead: ahead + 1, jnp.ones_like(step))
+
     @property
     def sizes(self) -> dict[str, int]:
         """Room of observers that may grow, by name."""
@@ -109,6 +119,13 @@ class Observing(Part):
     def __call__(self, key: Array, state: Any, /) -> Any:
         state = self.step(key, state)
         return dataclasses.replace(state, observed=state.observed.updated(state))
+
+    def stride(self, key: Array, state: Any, first: Any, last: Any) -> tuple[Any, Any]:
+        """Steps up to the next one after which there is something to see, and a look."""
+        if state.makes_strides:
+            last = first + state.observed.next_due(state.step, last - first)
+        state, number = state.stride(self.step, key, first, last)
+        return dataclasses.replace(state, observed=state.observed.updated(state)), number
 
     def begin(self, state: Any) -> Any:
         """With what the step needs."""

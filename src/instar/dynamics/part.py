@@ -29,6 +29,13 @@ class Part:
     def __call__(self, key: Array, state: Any, /) -> Any:
         raise NotImplementedError(f"{type(self).__name__} does nothing.")
 
+    def stride(self, key: Array, state: Any, first: Any, last: Any) -> tuple[Any, Any]:
+        """One step, or several before ``last`` where that is faster; and the next number.
+
+        Step n has the key ``fold_in(key, n)``.
+        """
+        return state.stride(self, key, first, last)
+
     def begin(self, state: Any) -> Any:
         """The state with what this part needs, checked; on the host, before a run."""
         return state

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+import jax
 from jax import Array
 
 from instar.core.data import Table
@@ -52,6 +53,15 @@ class DynamicState:
     def accounted(self, stored: Array) -> DynamicState:
         """The state with the energy (systems,) in eV that its step stores, if that is kept."""
         return self
+
+    @property
+    def makes_strides(self) -> bool:
+        """Whether it is faster to make several steps before it is looked at."""
+        return False
+
+    def stride(self, step: Any, key: Array, first: Any, last: Any) -> tuple[Any, Any]:
+        """The state after one or more steps, of which ``last`` is not made, and the next number."""
+        return step(jax.random.fold_in(key, first), self), first + 1
 
     @property
     def sizes(self) -> dict[str, int]:

@@ -182,8 +182,8 @@ class NeighborList:
     @property
     def sizes(self) -> Sizes:
         """The room of each buffer."""
-        rows = self.images.owner.shape[0]
-        return Sizes(rows, self.slots.shape[1], self.words, self.subdivision)
+        rows = self.images.owner.shape[-1]
+        return Sizes(rows, self.slots.shape[-2], self.words, self.subdivision)
 
     def is_stale(self, positions: Array, system: Index[SystemId], cell: Cell) -> Array:
         """Whether a pair may be within the cutoff that the list does not have."""
@@ -268,12 +268,12 @@ class NeighborList:
     def resized(self, **sizes: int) -> NeighborList:
         """With buffers of other sizes; a list that may no longer fit is stale."""
         new = dataclasses.replace(self.sizes, **sizes)
-        particles = self.positions.shape[0]
+        particles = self.positions.shape[-2]
         images = Images(
-            _resized(self.images.owner, new.images, 0, particles),
-            _resized(self.images.shift, new.images, 0, 0),
+            _resized(self.images.owner, new.images, -1, particles),
+            _resized(self.images.shift, new.images, -2, 0),
         )
-        slots = _resized(self.slots, new.neighbors, 1, 0)
+        slots = _resized(self.slots, new.neighbors, -2, 0)
         fits = new.images >= self.sizes.images and new.neighbors >= self.sizes.neighbors
         return dataclasses.replace(
             self,
@@ -370,12 +370,12 @@ class NeighborList:
 
     def out_of_bounds(self) -> str | None:
         """The name of a column that points beyond what it points to; for lists from files."""
-        images, particles = self.images.owner.shape[0], self.positions.shape[0]
+        images, particles = self.sizes.images, self.positions.shape[-2]
         bounds = {
             "images.owner": (self.images.owner, particles + 1),
             "rows": (self.rows, images),
             "slots": (self.slots, images),
-            "place": (self.place, max(1, self.rows.size)),
+            "place": (self.place, max(1, self.rows.shape[-1] * self.rows.shape[-2])),
         }
         for name, (column, end) in bounds.items():
             known = np.asarray(column)
@@ -484,7 +484,7 @@ def _points(grid: Grid, wrapped: Wrapped, rows: Array) -> Points:
 
 
 def _resized(array: Array, length: int, axis: int, fill: int) -> Array:
-    more = length - array.shape[axis]
+    more, axis = length - array.shape[axis], axis % array.ndim
     if more <= 0:
         return lax.slice_in_dim(array, 0, length, axis=axis)
     padding = [(0, 0)] * array.ndim

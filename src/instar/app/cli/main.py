@@ -24,7 +24,11 @@ def command() -> int:
     """The program itself: a process of its own, which may set up JAX as it likes."""
     options = _parser().parse_args()
     warnings.showwarning = _note
-    set_up(getattr(options, "threads", None), getattr(options, "devices", None))
+    set_up(
+        getattr(options, "threads", None),
+        getattr(options, "devices", None),
+        keep_programs=not getattr(options, "no_cache", False),
+    )
     return _done(options)
 
 
@@ -70,11 +74,13 @@ def _told(error: BaseException) -> str:
     return str(error)
 
 
-def set_up(threads: int | None = None, devices: int | None = None) -> None:
+def set_up(
+    threads: int | None = None, devices: int | None = None, *, keep_programs: bool = True
+) -> None:
     """A compilation cache that lasts, and one device for each core; before JAX is used.
 
     With ``threads`` this process keeps to that many cores; ``devices`` is how many parts they are
-    divided into.
+    divided into. A cache that JAX was told of, by its own variables, is left as it is.
     """
     if threads is not None and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
@@ -85,9 +91,15 @@ def set_up(threads: int | None = None, devices: int | None = None) -> None:
         os.environ["XLA_FLAGS"] = " ".join([*kept, f"{flag}={devices or min(cores, 8)}"])
     import jax
 
-    if not jax.config.jax_compilation_cache_dir:
-        caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-        jax.config.update("jax_compilation_cache_dir", str(caches / "instar" / "jax"))
+    if not keep_programs:
+        jax.config.update("jax_enable_compilation_cache", False)
+    elif not jax.config.jax_compilation_cache_dir:
+        from instar.app.cli.cache import ProgramCache, cache_folder
+        from instar.core.utils.jax_compat import keep_programs_in
+
+        folder = cache_folder()
+        keep_programs_in(ProgramCache(folder))
+        jax.config.update("jax_compilation_cache_dir", str(folder))
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
 
 
@@ -161,6 +173,12 @@ def _running(added: argparse.ArgumentParser) -> None:
         type=_devices,
         metavar="N",
         help="number of devices that the cores are divided into",
+    )
+
+    added.add_argument(
+        "--no-cache",
+        action="store_true",
+        help="neither use nor keep compiled programs of other runs",
     )
 
 

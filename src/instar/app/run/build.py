@@ -74,24 +74,30 @@ class OutgrownError(Exception):
         self.need = need
 
 
-def built(loaded: Loaded, systems: range | None = None, limit: int | None = None) -> Job:
+def built(
+    loaded: Loaded,
+    systems: range | None = None,
+    limit: int | None = None,
+    blocks: int | None = None,
+) -> Job:
     """The job of some systems of a configuration; call under ``jax.enable_x64`` for float64.
 
-    What turns out not to fit together is a `ConfigurationError`. Nothing is computed for systems
-    that need more than ``limit`` bytes.
+    They move in so many blocks (`Kind.blocks_of`), or as is fastest. What turns out not to fit
+    together is a `ConfigurationError`. Nothing is computed for systems that need more than
+    ``limit`` bytes.
     """
     some = range(len(loaded.systems)) if systems is None else systems
     try:
-        return _made_ready(_wired(loaded, some), loaded.config.precision, limit)
+        return _made_ready(_wired(loaded, some, blocks), loaded.config.precision, limit)
     except (StorageError, ConfigurationError, MemoryPlanError):
         raise
     except ValueError as error:
         raise ConfigurationError(str(error)) from error
 
 
-def _wired(loaded: Loaded, systems: range) -> Job:
+def _wired(loaded: Loaded, systems: range, blocks: int | None = None) -> Job:
     kind = kind_of(loaded)
-    state = kind.state(systems)
+    state = kind.state(systems, blocks)
     steps = kind.steps(systems)
     for step in reversed(steps):  # the first one comes last, and is what the state is ready for
         state = step.begin(state)

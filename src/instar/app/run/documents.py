@@ -106,6 +106,7 @@ class _Meta(TypedDict):
     number: _Count
     systems: Annotated[list[_Count], Field(min_length=2, max_length=2)]
     sizes: dict[str, _Count] | None
+    blocks: NotRequired[_Count]
     segments: _Count
     segments_before: _Count
     step: _Count

@@ -6,7 +6,6 @@ import io
 from collections.abc import Sequence
 from pathlib import Path
 
-import ase.io
 from ase import Atoms
 
 from instar.app.config.given import Input
@@ -28,8 +27,10 @@ def write_input(path: Path, given: Input) -> None:
 
 
 def _extxyz(structures: Sequence[Atoms]) -> str:
+    from ase.io import write  # takes a while to import
+
     buffer = io.StringIO()
-    ase.io.write(buffer, [_of_a_run(atoms) for atoms in structures], format="extxyz")
+    write(buffer, [_of_a_run(atoms) for atoms in structures], format="extxyz")
     return buffer.getvalue()
 
 

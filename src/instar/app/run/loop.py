@@ -208,7 +208,7 @@ class RunLoop:
     def _restore(self, found: Checkpoint) -> None:
         """The state of a checkpoint; what has come so far is not stopped by its memory."""
         remove_end(self.directory, systems_of(self.plan, self.batch).start)
-        job = self._begin_batch(None)
+        job = self._begin_batch(None, found.meta.get("blocks", 0))
         state = restored(self.state, found.arrays, found.meta["sizes"] or {})
         self.state = job.kind.placed(state)
         with self.memory.high_water.apart():
@@ -218,13 +218,13 @@ class RunLoop:
         self.limit = max(self.limit, need)
         self.memory.planned = max(self.memory.planned, need)
 
-    def _begin_batch(self, limit: int | None) -> Job:
-        """The batch, at its first step."""
+    def _begin_batch(self, limit: int | None, blocks: int | None = None) -> Job:
+        """The batch, at its first step; in so many blocks if it is known in how many."""
         systems = systems_of(self.plan, self.batch)
         job, self.ready = self.ready, None
         if job is None or job.systems != systems:
             with self.memory.high_water.apart():
-                job = built(self.loaded, systems, limit)
+                job = built(self.loaded, systems, limit, blocks)
         self.job, self.state = dataclasses.replace(job, state=None), job.state
         self.chunk, self.prepared = 1, {job.phase_at(0).name}
         self.memory.state = bytes_of(job.state) if jax.default_backend() == "cpu" else 0
@@ -454,11 +454,13 @@ class RunLoop:
             )
 
     def _meta(self, systems: range) -> dict[str, Any]:
+        assert self.job is not None
         return {
             "configuration": self.marks,
             "number": self.checkpoints,
             "systems": [systems.start, systems.stop],
             "sizes": sizes_of(self.state),
+            "blocks": self.job.kind.blocks_of(self.state),
             "segments": self.segments,
             "segments_before": self.segments_before,
             "step": int(self.state.step),

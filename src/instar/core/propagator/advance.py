@@ -81,10 +81,13 @@ def advance[S](
         chunk = _run(propagator, key, state, start, last, donate)
         if bool(chunk.all_assertions_pass):
             return chunk.value.state
-        failing, state = _before_the_failure(propagator, key, chunk, donate)
+        failing, result = int(chunk.value.begun), _at_step(chunk)
+        saved, saved_step = chunk.value.saved, int(chunk.value.saved_step)
+        del chunk, state  # three states, of which one is needed: no more is planned for
+        state = _before_the_failure(propagator, key, saved, (saved_step, failing), donate)
+        del saved
         if failing != start:
             start, settling = failing, Settling(max_retries)
-        result = _at_step(chunk, failing)
         try:
             state = settling.repaired(result, state)
         except Exception as error:
@@ -110,12 +113,16 @@ def compilations(propagator: Propagator[Any]) -> int:
 
 @dataclass
 class _Chunk[S]:
-    """Where a chunk of steps ended, and a state from not long before."""
+    """Where a chunk of steps ended, and a state from not long before.
+
+    ``begun`` is the first step of the stride that was made last.
+    """
 
     saved: S
     saved_step: Array
     state: S
     step: Array
+    begun: Array
 
 
 class _Constant:
@@ -177,24 +184,35 @@ def _run(
 def _chunk(recipe: _Recipe, arrays: list[Any], key: Array, state: Any, numbers: Array) -> Any:
     """Steps ``first`` to ``last``, in segments with a copy of the state before each."""
     _compiled[recipe] += 1
-    propagator = with_outcome(_joined(recipe, arrays))
+    stride = with_outcome(_stride_of(_joined(recipe, arrays)))
     first, last, segment = numbers
 
-    def one(carry: tuple[Any, Array, Array]) -> tuple[Any, Array, Array]:
-        state, step, _ = carry
-        state, passing = propagator(jax.random.fold_in(key, step), state)
-        return state, step + 1, passing
+    def one(carry: tuple[Any, Array, Array, Array]) -> tuple[Any, Array, Array, Array]:
+        state, step, _, _ = carry
+        (state, end), passing = stride(key, state, step, last)
+        return state, end, step, passing
 
     def some(carry: tuple[_Chunk[Any], Array]) -> tuple[_Chunk[Any], Array]:
         chunk, passing = carry
         end = chunk.step + jnp.minimum(segment, last - chunk.step)
-        state, step, passing = lax.while_loop(
-            lambda c: (c[1] < end) & c[2], one, (chunk.state, chunk.step, passing)
+        state, step, begun, passing = lax.while_loop(
+            lambda c: (c[1] < end) & c[3], one, (chunk.state, chunk.step, chunk.begun, passing)
         )
-        return _Chunk(chunk.state, chunk.step, state, step), passing
+        return _Chunk(chunk.state, chunk.step, state, step, begun), passing
 
-    start = _Chunk(state, first, state, first)
+    start = _Chunk(state, first, state, first, first)
     return lax.while_loop(lambda c: (c[0].step < last) & c[1], some, (start, jnp.array(True)))[0]
+
+
+def _stride_of(propagator: Any) -> Callable[..., tuple[Any, Any]]:
+    """What makes one step, or several at once if the propagator can (``stride``)."""
+    if hasattr(propagator, "stride"):
+        return propagator.stride
+
+    def one(key: Array, state: Any, step: Array, _: Array) -> tuple[Any, Array]:
+        return propagator(jax.random.fold_in(key, step), state), step + 1
+
+    return one
 
 
 _KEEPING = jax.jit(as_result_function(_chunk), static_argnums=0)
@@ -202,24 +220,24 @@ _DONATING = jax.jit(as_result_function(_chunk), static_argnums=0, donate_argnums
 
 
 def _before_the_failure(
-    propagator: Any, key: Array, chunk: Result[_Chunk[Any]], donate: bool
-) -> tuple[int, Any]:
-    """The failing step, and the state before it, made again from the copy."""
-    saved, saved_step = chunk.value.saved, int(chunk.value.saved_step)
-    failing = int(chunk.value.step) - 1
-    if failing == saved_step:
-        return failing, saved
-    again = _run(propagator, key, saved, saved_step, failing, donate)
+    propagator: Any, key: Array, saved: Any, steps: tuple[int, int], donate: bool
+) -> Any:
+    """The state before the failing step, made again from the copy: first that of the copy."""
+    first, failing = steps
+    if failing == first:
+        return saved
+    again = _run(propagator, key, saved, first, failing, donate)
     if not bool(again.all_assertions_pass):
         raise RuntimeError(
-            f"Step {int(again.value.step) - 1} failed when it was run once more, and had not "
+            f"Step {int(again.value.begun)} failed when it was run once more, and had not "
             "before.\nThe propagator does not give the same result twice; advance needs that."
         )
-    return failing, again.value.state
+    return again.value.state
 
 
-def _at_step(chunk: Result[_Chunk[Any]], step: int) -> Result[Any]:
-    """The result as that of one step: its number in place of the loops of this file."""
+def _at_step(chunk: Result[_Chunk[Any]]) -> Result[Any]:
+    """The checks as those of one step: its number in place of the loops of this file."""
+    step = int(chunk.value.begun)
 
     def moved(assertion: RuntimeAssertion) -> RuntimeAssertion:
         _, _, *steps = assertion.steps

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 import jax
+import jax._src.compilation_cache as _compilation_cache
 import jax._src.core as _core
 import jax._src.effects as _effects
 import jax._src.linear_util as _linear_util
@@ -474,6 +475,11 @@ def closed_over(program: Program) -> Iterator[Any]:
     for equation in getattr(program, "jaxpr", program).eqns:
         for inner in jaxprs_in_params(equation.params):
             yield from closed_over(inner)
+
+
+def keep_programs_in(store: Any) -> None:
+    """Compiled programs are kept in a store with ``get(key)`` and ``put(key, value)``."""
+    _compilation_cache.get_file_cache = lambda path: (store, path)
 
 
 def planning_options(platform: str) -> dict[str, Any]:

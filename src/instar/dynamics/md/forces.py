@@ -13,6 +13,7 @@ from instar.core.propagator import propagate_and_fix
 from instar.core.result import as_result_function
 from instar.core.utils.jax import dataclass, field
 from instar.dynamics.md.centre import without_net_force
+from instar.dynamics.md.divided import over_division
 from instar.dynamics.md.state import NEIGHBORS, State
 from instar.dynamics.part import Part
 from instar.potentials import evaluate
@@ -60,6 +61,8 @@ def with_forces(state: State, virial: bool = False) -> State:
 
     Checks are runtime checks: wrap the caller.
     """
+    if state.division is not None:
+        return over_division(lambda block, *_: with_forces(block, virial), state)
     return _evaluated(*_located(state), virial, energy=True)
 
 

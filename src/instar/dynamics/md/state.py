@@ -66,7 +66,8 @@ class Systems:
 class State(DynamicState):
     """Systems in motion, with all that a step needs; made by `start`.
 
-    ``step`` is the number of the next step. ``observed`` holds what is measured on the way.
+    ``step`` is the number of the next step. ``observed`` holds what is measured on the way. With a
+    ``division`` steps move blocks of systems, and ``neighbors`` has a leading axis of blocks.
     """
 
     CHANGED: ClassVar[tuple[str, ...]] = ("particles", "systems", "neighbors", "step")
@@ -82,6 +83,7 @@ class State(DynamicState):
     neighbors: NeighborList | None
     step: Array
     observed: Any = None
+    division: Any = None
 
     def __repr__(self) -> str:
         lines = (f"{name}: {text}" for name, text in self._shown())
@@ -130,6 +132,20 @@ class State(DynamicState):
     def accounted(self, stored: Array) -> State:
         """With what the step stores."""
         return self.with_systems(stored=stored)
+
+    @property
+    def makes_strides(self) -> bool:
+        """Whether blocks make one step after the other."""
+        return self.division is not None
+
+    def stride(self, step: Any, key: Array, first: Any, last: Any) -> tuple[Any, Any]:
+        """After one step; after all of them, where blocks make one step after the other."""
+        if not self.makes_strides:
+            return super().stride(step, key, first, last)
+        from instar.dynamics.md.divided import advanced  # which is built on states
+
+        moved = advanced(step, key, self, first, last)
+        return dataclasses.replace(moved, step=self.step + (last - first)), last
 
     @property
     def sizes(self) -> dict[str, int]:

@@ -9,6 +9,7 @@ from jax import Array
 from instar.core.result import as_result_function
 from instar.core.utils.jax import dataclass, is_traced
 from instar.core.utils.precision import in_precision
+from instar.dynamics.md.divided import of_systems
 from instar.dynamics.md.state import State
 from instar.observables.kinetic import kinetic_energy, temperature
 from instar.observables.pressure import molecular_pressure_tensor, pressure_tensor
@@ -94,6 +95,8 @@ def thermo(state: State) -> Thermo:
 
 
 def _measured(state: State) -> Thermo:
+    if state.division is not None:
+        return of_systems(_measured, state)
     systems = state.systems.data
     found = evaluate(
         state.potential,

@@ -35,9 +35,16 @@ class Kind:
         """Bytes that these systems take at least: to see what can't fit without trying."""
         raise NotImplementedError
 
-    def state(self, systems: range) -> DynamicState:
-        """These systems at their beginning; what `ready` computes is still missing."""
+    def state(self, systems: range, blocks: int | None = None) -> DynamicState:
+        """These systems at their beginning; what `ready` computes is still missing.
+
+        ``blocks`` is in how many they move (`blocks_of`); left out, what is fastest.
+        """
         raise NotImplementedError
+
+    def blocks_of(self, state: Any) -> int:
+        """In how many blocks the systems of a state move; 0 if they move together."""
+        return 0
 
     def steps(self, systems: range) -> tuple[Part, ...]:
         """The step of each stage."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -19,6 +20,8 @@ from instar.app.evaluation.point import room_for, tabled
 from instar.app.evaluation.within_budget import estimated_need
 from instar.app.run.kinds.base import Kind
 from instar.dynamics import Part, md
+from instar.dynamics.md.divided import Division, divided
+from instar.dynamics.md.dividing import can_be_divided, fastest_blocks, packed
 from instar.dynamics.md.rows import FRAME, THERMO, Frame, thermo_row
 from instar.observables import Quantity
 
@@ -53,7 +56,7 @@ class MolecularDynamics(Kind):
         atoms = self.loaded.atoms_in(systems)
         return estimated_need(point, room) * atoms // max(1, len(point.particles)) // 4
 
-    def state(self, systems: range) -> md.State:
+    def state(self, systems: range, blocks: int | None = None) -> md.State:
         """Systems with their velocities, without forces."""
         config = self.loaded.config
         state = state_of(
@@ -66,10 +69,30 @@ class MolecularDynamics(Kind):
             {"mesh": _mesh(), "streams": np.array(systems), "forces": False},
             potential=self.loaded.potentials.of(systems),
         )
+        groups = self._groups(state, systems, blocks)
+        if groups is not None:
+            mesh = _mesh(math.gcd(len(groups), jax.local_device_count()))
+            division = Division.of(state, groups, mesh)
+            return divided(state, division, self.skin, config.memory.neighbors)
         if config.memory.neighbors is not None and state.neighbors is not None:
             room = state.neighbors.resized(neighbors=config.memory.neighbors)
             state = dataclasses.replace(state, neighbors=room)
         return state
+
+    def _groups(
+        self, state: md.State, systems: range, blocks: int | None
+    ) -> list[np.ndarray] | None:
+        """The systems of each block; None if they move together."""
+        if blocks == 0 or not can_be_divided(state):
+            return None
+        counts = self.loaded.counts[systems.start : systems.stop]
+        if blocks is not None:
+            return packed(counts, blocks)
+        return fastest_blocks(counts, jax.local_device_count())
+
+    def blocks_of(self, state: md.State) -> int:
+        """In how many blocks the systems of a state move; 0 if they move together."""
+        return 0 if state.division is None else state.division.blocks
 
     def _first_temperature(self, system: int) -> float | None:
         """What velocities are drawn for (K); None where a structure keeps those that it has."""
@@ -109,6 +132,8 @@ class MolecularDynamics(Kind):
     def placed(self, state: md.State) -> md.State:
         """A list may be divided among devices; all else is on each of them."""
         neighbors = state.neighbors
+        if state.division is not None:
+            return state.division.placed(state)
         if neighbors is None or neighbors.mesh is None:
             return jax.device_put(state, jax.local_devices()[0])
         everywhere = jax.device_put(state, NamedSharding(neighbors.mesh, PartitionSpec()))
@@ -163,6 +188,7 @@ def _conditions(wanted: Wanted) -> tuple[float | None, ...]:
     return (*first, wanted.last_temperature, wanted.last_pressure)
 
 
-def _mesh() -> Mesh | None:
-    devices = jax.local_devices()
+def _mesh(most: int | None = None) -> Mesh | None:
+    """The devices, or so many of them; None if it is one."""
+    devices = jax.local_devices()[:most]
     return Mesh(np.array(devices), ("rows",)) if len(devices) > 1 else None
