@@ -163,7 +163,7 @@ class Sum(Potential):
         return Sum(tuple(part.excluding(exclusions) for part in self.potentials))
 
 
-def evaluate(
+def evaluate(  # noqa: PLR0913 (what is asked for)
     potential: Potential,
     particles: Any,
     systems: Any,

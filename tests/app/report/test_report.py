@@ -10,6 +10,7 @@ import sys
 import types
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -145,9 +146,10 @@ def test_pairs_of_species_share_one_program_and_are_counted_as_they_are(done, mo
     entries = [RadialObservation(pair=pair, reach=5.5, bins=5) for pair in pairs]
     trajectory = Trajectory(done.directory.trajectory)
     monkeypatch.setattr(trajectory, "structures", lambda frame: [atoms])
-    before = observer._compiled._cache_size()
+    programs: Any = observer._compiled
+    before = programs._cache_size()
     curves = radial_curves(trajectory, entries, [0], [0])
-    assert observer._compiled._cache_size() == before + 1
+    assert programs._cache_size() == before + 1
     edges = np.linspace(0, 5.5, 6)
     shells = 4 / 3 * np.pi * np.diff(edges**3) / 12**3
     for (first, second), curve in zip(pairs, curves, strict=True):

@@ -85,7 +85,7 @@ def md_state(
     given = [structures] if isinstance(structures, Atoms) else list(structures)
     recipe = recipe_of(potential, trust=Trust.of(trusted))
     with jax.enable_x64(precision == "float64"):
-        return state_of(given, recipe, temperature, seed, skin, precision, options)
+        return state_of(given, recipe, temperature, seed, precision, {"skin": skin, **options})
 
 
 def md_blocks(
@@ -152,9 +152,8 @@ def md_blocks(
                 recipe.among(block),
                 None if hot is None else hot[list(block)],
                 seed,
-                skin,
                 precision,
-                {"streams": np.array(block), **options},
+                {"skin": skin, "streams": np.array(block), **options},
                 rows,
             )
             for block in blocks
@@ -176,7 +175,6 @@ def state_of(
     recipe: Recipe,
     temperature: Any,
     seed: int,
-    skin: Any,
     precision: str,
     options: dict[str, Any],
     rows: int | None = None,
@@ -203,7 +201,6 @@ def state_of(
         masses,
         velocities=velocities,
         fixed=fixed,
-        skin=skin,
         **options,
     )
     if temperature is None:

@@ -10,7 +10,32 @@ from ase.calculators.calculator import PropertyNotImplementedError
 
 from instar.core.utils.jax import dataclass
 
-__all__ = ["Host", "Results"]
+__all__ = ["Host", "HostState", "Results"]
+
+
+@dataclass
+class HostState:
+    """What a calculator gets: all particles of all systems."""
+
+    positions: Any  # (particles, 3) Å
+    vectors: Any  # (systems, 3, 3) Å
+    charges: Any  # (particles,) e; NaN where none were given
+    numbers: Any  # (particles,) atomic numbers
+    system: Any  # (particles,) out of bounds where a particle is absent
+    periodic: Any  # (systems, 3)
+    bounded: Any  # (systems,)
+
+    def atoms(self, system: int, rows: np.ndarray) -> Atoms:
+        """One of the systems, whose particles are in these rows."""
+        atoms = Atoms(
+            numbers=self.numbers[rows],
+            positions=self.positions[rows].astype(np.float64),
+            cell=_cell(self.vectors[system], self.bounded[system], self.periodic[system]),
+            pbc=self.periodic[system],
+        )
+        if np.isfinite(self.charges[rows]).all():
+            atoms.set_initial_charges(self.charges[rows].astype(np.float64))
+        return atoms
 
 
 @dataclass
@@ -55,42 +80,24 @@ class Host:
         return f"Host({self.name})"
 
     def computed(
-        self,
-        positions: np.ndarray,
-        vectors: np.ndarray,
-        charges: np.ndarray,  # NaN where none were given
-        numbers: np.ndarray,
-        system: np.ndarray,
-        periodic: np.ndarray,
-        bounded: np.ndarray,
-        *,
-        virial: bool,
-        per_particle: bool,
-        raises: bool,
+        self, state: HostState, *, virial: bool, per_particle: bool, raises: bool
     ) -> Results:
         """What the calculator says of each system that has particles."""
-        count = len(vectors)
+        count, particles = len(state.vectors), len(state.positions)
         results = Results(
             np.zeros(count),
-            np.zeros((len(positions), 3)),
+            np.zeros((particles, 3)),
             np.zeros((count, 3, 3)),
-            np.zeros(len(positions)),
+            np.zeros(particles),
             np.zeros(count, bool),
         )
-        order = np.argsort(system, kind="stable")
-        ends = np.searchsorted(system[order], np.arange(count + 1))
+        order = np.argsort(state.system, kind="stable")
+        ends = np.searchsorted(state.system[order], np.arange(count + 1))
         for number in range(count):
             rows = order[ends[number] : ends[number + 1]]
             if not len(rows):
                 continue
-            atoms = Atoms(
-                numbers=numbers[rows],
-                positions=positions[rows].astype(np.float64),
-                cell=_cell(vectors[number], bounded[number], periodic[number]),
-                pbc=periodic[number],
-            )
-            if np.isfinite(charges[rows]).all():
-                atoms.set_initial_charges(charges[rows].astype(np.float64))
+            atoms = state.atoms(number, rows)
             try:
                 self._one(atoms, results, number, rows, virial, per_particle)
             except Exception as error:

@@ -14,7 +14,7 @@ from ase.data import atomic_numbers
 from jax import Array
 from jax.custom_derivatives import SymbolicZero
 
-from instar.app.ase.host import Host, Results
+from instar.app.ase.host import Host, HostState, Results
 from instar.core.assertion import is_collecting, runtime_assert
 from instar.core.data import Index
 from instar.core.typing import SystemId
@@ -178,19 +178,6 @@ class Ask:
     raises: bool = field(static=True)  # inside of the call, where no check would tell
 
 
-@dataclass
-class HostState:
-    """What a calculator gets: all particles of all systems."""
-
-    positions: Array  # (particles, 3) Å
-    vectors: Array  # (systems, 3, 3) Å
-    charges: Array  # (particles,) e; NaN where none were given
-    numbers: Array  # (particles,) atomic numbers
-    system: Array  # (particles,) out of bounds where a particle is absent
-    periodic: Array  # (systems, 3)
-    bounded: Array  # (systems,)
-
-
 @functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
 def _results(ask: Ask, state: HostState) -> Results:
     """One call of the host; floats go there and come back as bits.
@@ -244,9 +231,9 @@ def _on_host(ask: Ask, dtype: np.dtype[Any], state: HostState) -> Results:
         values = array.astype(dtype)
         return (values[..., None] if dtype.itemsize > 4 else values).view(np.uint32)
 
-    arrays = [floats(np.asarray(leaf)) for leaf in jax.tree.leaves(state)]
+    known = jax.tree.map(lambda leaf: floats(np.asarray(leaf)), state)
     options = {"virial": ask.virial, "per_particle": ask.per_particle, "raises": ask.raises}
-    return jax.tree.map(bits, ask.host.computed(*arrays, **options))
+    return jax.tree.map(bits, ask.host.computed(known, **options))
 
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(0,))

@@ -37,7 +37,7 @@ _LENS = "instar.lens"
 _post_init_enabled = contextvars.ContextVar("instar_post_init_enabled", default=True)
 
 
-def field(
+def field(  # noqa: PLR0913 (the options of dataclasses.field)
     *,
     default: Any = dataclasses.MISSING,
     default_factory: Any = dataclasses.MISSING,
@@ -97,7 +97,7 @@ def field(
     )
 
 
-def lens_field(
+def lens_field(  # noqa: PLR0913 (those of field)
     *,
     default: Any = dataclasses.MISSING,
     default_factory: Any = dataclasses.MISSING,
@@ -195,7 +195,7 @@ def dataclass(
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field, lens_field, dataclasses.field))
-def dataclass(
+def dataclass(  # noqa: PLR0913 (the options of dataclasses.dataclass)
     cls: Any = None,
     /,
     *,

@@ -25,7 +25,7 @@ from instar.potentials.structures import Structures
 __all__ = ["start"]
 
 
-def start(
+def start(  # noqa: PLR0913 (all that a state begins with)
     particles: Any,
     systems: Any,
     potential: Potential,

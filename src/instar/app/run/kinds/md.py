@@ -64,9 +64,13 @@ class MolecularDynamics(Kind):
             self.loaded.recipe,
             [self._first_temperature(number) for number in systems],
             config.seed,
-            self.skin,
             config.precision,
-            {"mesh": _mesh(), "streams": np.array(systems), "forces": False},
+            {
+                "skin": self.skin,
+                "mesh": _mesh(),
+                "streams": np.array(systems),
+                "forces": False,
+            },
             potential=self.loaded.potentials.of(systems),
         )
         groups = self._groups(state, systems, blocks)
