@@ -62,6 +62,7 @@ bench: $(VENV)/.ready
 	$(RUN) bench/assertions.py
 	$(RUN) bench/statefunc.py
 	$(RUN) bench/memory.py
+	$(RUN) bench/memory_limit.py
 	$(RUN) bench/run.py
 	$(RUN) bench/startup.py
 

@@ -181,10 +181,10 @@ def peer(name: str, script: str, *arguments: str) -> dict[str, float]:
     return json.loads(subprocess.run(run, check=True, capture_output=True).stdout)
 
 
-def show(what: str, ratio: float, goal: str) -> None:
+def show(what: str, ratio: float, goal: str, **more: Any) -> None:
     """One row of a bench."""
     print(f"{what:62} {ratio:8.3f}   goal {goal}", flush=True)
-    figure(what, ratio, goal)
+    figure(what, ratio, goal, **more)
 
 
 def best_of(work: Callable[[], Any], repeats: int = 5) -> float:

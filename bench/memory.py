@@ -1,4 +1,4 @@
-"""Is the predicted peak what a program really takes? And does a plan keep to a hard limit?
+"""Is the predicted peak what a program really takes? (`memory_limit`: does a plan keep to it?)
 
     make bench          (or: .venv/bin/python bench/memory.py [row ...])
 
@@ -18,9 +18,8 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from memory_limit import hard_limits
 from memory_programs import CASES
-from record import figure, written
+from record import figure, spreads, written
 from statefunc import best_times
 
 from instar.core.utils.jax_compat import planning_options
@@ -83,7 +82,8 @@ def table(rows: list[tuple[str, int]]) -> None:
         note = " (the smallest)" if (name, size) == SMALLEST else ""
         print(f"{name:<42}{figures}{spread:>22}{ratio} {verdict}{note}", flush=True)
         sizes = {"predicted": predicted, "reported": reported, "measured": taken}
-        figure(f"{name}, {size}", predicted / taken[-1], f"1 to {MOST}", bytes=sizes)
+        ratios = [predicted / each for each in taken]
+        figure(f"{name}, {size}", min(ratios), f"1 to {MOST}", ratios=ratios, bytes=sizes)
 
 
 def cost_of_options(size: int = 4096) -> None:
@@ -108,10 +108,11 @@ def speed_of_batches(most: int = 4096) -> None:
         runs.append(lambda x=x, p=program: [p(x) for _ in range(most // len(x))][-1])
     times = best_times(runs, repeats=3)
     print(f"\n{name}: what a batch takes, time for a frame")
-    for frames, each in zip(sizes, times, strict=True):
+    for frames, each, spread in zip(sizes, times, spreads(), strict=True):
         taken = programs.need(jax.ShapeDtypeStruct((frames, 50, 3), jnp.float32)).reported
         print(f"{show(taken):>10}{each / min(times):>7.2f}")
-        figure(f"{name}: time for a frame in a batch of {frames}", each / min(times))
+        what = f"{name}: time for a frame in a batch of {frames}"
+        figure(what, each / min(times), seconds=[spread])
 
 
 if __name__ == "__main__":
@@ -124,4 +125,3 @@ if __name__ == "__main__":
             if not chosen:
                 cost_of_options()
                 speed_of_batches()
-                hard_limits()

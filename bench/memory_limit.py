@@ -1,5 +1,7 @@
 """Work that needs ten times the memory that a process may have: in batches, and all at once.
 
+    make bench          (or: .venv/bin/python bench/memory_limit.py)
+
 The process may take two GiB more than it holds after its imports. Frames are read from a file,
 the budget is found from the limit, and the peak is the one that was predicted, or below.
 """
@@ -21,7 +23,7 @@ from typing import Any
 import jax
 import numpy as np
 from memory_programs import PARTICLES, pairs
-from record import figure
+from record import figure, written
 
 from instar.memory import Evaluated, Programs, find_budget, over_frames, plan_work, run, show
 from instar.memory.frames import FramesWork, frames_of
@@ -128,4 +130,8 @@ RUNS += [("RLIMIT_AS", way) for way in ("in batches", "all at once")]
 
 
 if __name__ == "__main__":
-    WAYS[sys.argv[1]](Path(sys.argv[2]), sys.argv[3])
+    if sys.argv[1:]:
+        WAYS[sys.argv[1]](Path(sys.argv[2]), sys.argv[3])
+    else:
+        with written("memory_limit"):
+            hard_limits()

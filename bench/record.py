@@ -38,10 +38,17 @@ def timed(seconds: Sequence[float], what: str = "") -> None:
     )
 
 
+def spreads() -> list[dict[str, Any]]:
+    """What `timed` noted since the last figure, for several figures: one of them for each."""
+    found = list(TIMES)
+    TIMES.clear()
+    return found
+
+
 def figure(what: str, value: float, goal: str | float | None = None, **more: Any) -> None:
     """One number, its goal where there is one, and the spread of the times behind it."""
-    spread = {"seconds": list(TIMES)} if TIMES else {}
-    TIMES.clear()
+    known = spreads()
+    spread = {"seconds": known} if known else {}
     FIGURES.append({"what": what, "value": value, "goal": goal, **spread, **more})
 
 
