@@ -30,6 +30,8 @@ from instar.potentials.pair_kernel import by_platform, has_kernel
 from instar.potentials.pair_sum import PairTerm, _Columns, _pair_values, _sums
 from instar.potentials.truncation import truncated
 
+pytestmark = pytest.mark.usefixtures("quickly_compiled")
+
 KINDS = (LennardJones, WeeksChandlerAndersen, Buckingham, Morse, SoftSphere, ScreenedCoulomb)
 RANGES = {
     "epsilon": (0.01, 0.02),
@@ -136,8 +138,11 @@ def lookup_of(number):
     return tuple(LOOKUPS)[number % len(LOOKUPS)]
 
 
+LONG = pytest.mark.long
+
+
 @pytest.mark.parametrize("kind", KINDS, ids=FORMULAS)
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("dtype", [np.float64, pytest.param(np.float32, marks=LONG)])
 def test_kernel_and_jax_agree_on_all_endings_at_once(kind, dtype):
     cases = [
         (kind, ending, lookup_of(n + KINDS.index(kind)), n % 2 == 0)
@@ -146,7 +151,7 @@ def test_kernel_and_jax_agree_on_all_endings_at_once(kind, dtype):
     check_agreement(cases, dtype)
 
 
-@pytest.mark.long
+@LONG
 @pytest.mark.parametrize("kind", KINDS, ids=FORMULAS)
 @pytest.mark.parametrize("ending", ENDINGS)
 @pytest.mark.parametrize("lookup", LOOKUPS)
