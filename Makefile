@@ -15,34 +15,39 @@ $(VENV)/.ready: pyproject.toml constraints.txt tools/environment
 $(OLDEST)/.ready: pyproject.toml constraints-oldest.txt tools/environment
 	@tools/environment $(OLDEST) constraints-oldest.txt
 
-demo: $(VENV)/.ready
+# Compiled again where their sources have changed; says so where there is no compiler.
+kernels: $(VENV)/.ready
+	@$(RUN) src/instar/kernels/build.py
+
+demo: kernels
 	@$(RUN) examples/equation_of_state/run.py
 
-test: $(VENV)/.ready
+test: kernels
 	$(RUN) -m pytest
 
-test-long: $(VENV)/.ready
+test-long: kernels
 	$(RUN) -m pytest --hypothesis-profile=long
 
-test-reference: $(VENV)/.ready
+test-reference: kernels
 	@test -n "$(REFERENCE)$(STRUCTURES)" || { echo "Name a folder with reference files, one with frameworks, or both: make test-reference REFERENCE=<folder> STRUCTURES=<folder>" >&2; exit 1; }
 	@test -z "$(REFERENCE)" || test -d "$(REFERENCE)/nist" || { echo "REFERENCE=$(REFERENCE) holds no folder nist" >&2; exit 1; }
 	@test -z "$(STRUCTURES)" || ls "$(STRUCTURES)"/*.cif >/dev/null 2>&1 || { echo "STRUCTURES=$(STRUCTURES) holds no CIF files" >&2; exit 1; }
 	REFERENCE="$(REFERENCE)" STRUCTURES="$(STRUCTURES)" $(RUN) -m pytest -m reference tests/reference
 
-test-peers: $(VENV)/.ready
+test-peers: kernels
 	@tools/peers lammps
 	@tools/peers openmm
 	$(RUN) -m pytest -m peers tests/peers
 
-test-physics: $(VENV)/.ready
+test-physics: kernels
 	@tools/peers physical_validation
 	$(RUN) -m pytest -m physics tests/physics
 
 test-oldest: $(OLDEST)/.ready
+	@$(OLDEST)/bin/python src/instar/kernels/build.py
 	$(OLDEST)/bin/python -m pytest
 
-test-all: $(VENV)/.ready
+test-all: kernels
 	@$(RUN) tools/groups.py $(GROUPS)
 
 check: $(VENV)/.ready
@@ -57,7 +62,7 @@ pins:
 	.venv-pins/bin/python tools/pins.py > constraints.txt
 	rm -rf .venv-pins
 
-bench: $(VENV)/.ready
+bench: kernels
 	$(RUN) bench/core.py
 	$(RUN) bench/assertions.py
 	$(RUN) bench/statefunc.py
@@ -66,7 +71,7 @@ bench: $(VENV)/.ready
 	$(RUN) bench/run.py
 	$(RUN) bench/startup.py
 
-bench-peers: $(VENV)/.ready
+bench-peers: kernels
 	$(RUN) bench/neighbors.py
 	$(RUN) bench/forces.py
 	$(RUN) bench/coulomb.py
@@ -76,4 +81,4 @@ bench-peers: $(VENV)/.ready
 clean:
 	rm -rf $(VENV) $(OLDEST) .venv-peers .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 
-.PHONY: all demo test test-all test-long test-oldest test-peers test-physics test-reference check pins bench bench-peers clean
+.PHONY: all kernels demo test test-all test-long test-oldest test-peers test-physics test-reference check pins bench bench-peers clean

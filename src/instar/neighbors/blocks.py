@@ -13,7 +13,7 @@ import jax
 from jax import lax
 from jax.sharding import Mesh, PartitionSpec
 
-__all__ = ["block_shape", "over_blocks"]
+__all__ = ["block_shape", "in_turn", "over_blocks", "over_devices"]
 
 ROWS = 512
 """Rows in a block, about: a few arrays of this length stay in a core's own cache."""
@@ -30,16 +30,22 @@ def over_blocks[R](
     fn: Callable[[Any, Any], R], blocked: Any, shared: Any, mesh: Mesh | None = None
 ) -> R:
     """``fn(block, shared)`` for each block: one leading entry of everything in ``blocked``."""
+    return over_devices(lambda *known: in_turn(fn, *known), blocked, shared, mesh)
 
-    def each(blocked: Any, shared: Any) -> R:
-        if jax.tree.leaves(blocked)[0].shape[0] == 1:
-            result = fn(jax.tree.map(lambda a: a[0], blocked), shared)
-            return jax.tree.map(lambda a: a[None], result)
-        return lax.map(lambda block: fn(block, shared), blocked)
 
+def in_turn[R](fn: Callable[[Any, Any], R], blocked: Any, shared: Any) -> R:
+    """``fn(block, shared)``, one block after the other."""
+    if jax.tree.leaves(blocked)[0].shape[0] == 1:
+        result = fn(jax.tree.map(lambda a: a[0], blocked), shared)
+        return jax.tree.map(lambda a: a[None], result)
+    return lax.map(lambda block: fn(block, shared), blocked)
+
+
+def over_devices[R](fn: Callable[[Any, Any], R], blocked: Any, shared: Any, mesh: Mesh | None) -> R:
+    """``fn(blocks, shared)`` for the blocks of each device."""
     if mesh is None:
-        return each(blocked, shared)
+        return fn(blocked, shared)
     spread, copied = PartitionSpec(mesh.axis_names), PartitionSpec()
     return jax.shard_map(
-        each, mesh=mesh, in_specs=(spread, copied), out_specs=spread, check_vma=False
+        fn, mesh=mesh, in_specs=(spread, copied), out_specs=spread, check_vma=False
     )(blocked, shared)

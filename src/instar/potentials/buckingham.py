@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import jax.numpy as jnp
 from jax import Array
 
@@ -42,6 +44,8 @@ class Buckingham(Formula):
     A: Parameter = option("strength A of the repulsion", unit="eV", example=1280.0)
     rho: Parameter = option("range ρ of the repulsion", unit="angstrom", above=0, example=0.3)
     C: Parameter = option("dispersion C", unit="eV angstrom^6", example=20.0)
+
+    KERNEL: ClassVar[str | None] = "buckingham"
 
     def energy(self, squared: Array) -> Array:
         """A e^(−√s/ρ) − C/s³."""

@@ -14,6 +14,7 @@ Wolf et al., J. Chem. Phys. 110, 8254 (1999); Fennell and Gezelter, J. Chem. Phy
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
 from jax import Array
 
@@ -33,6 +34,8 @@ class ScreenedCoulomb(Formula):
     """
 
     alpha: Parameter
+
+    KERNEL: ClassVar[str | None] = "screened_coulomb"
 
     def energy(self, squared: Array) -> Array:
         """kₑ erfc(α√s)/√s."""

@@ -31,9 +31,13 @@ class Formula:
 
     ``MIXING`` says, for each named rule, how a parameter of two unlike species follows from
     those of the like ones; a formula without an entry for a rule needs every pair given.
+
+    ``KERNEL`` names the same equation among the compiled kernels, with the fields of this class, in
+    their order, as its parameters. It holds for the very class that states it, not for subclasses.
     """
 
     MIXING: ClassVar[dict[str, dict[str, Any]]] = {}
+    KERNEL: ClassVar[str | None] = None
 
     @classmethod
     def entry_class(cls) -> type[Entry]:

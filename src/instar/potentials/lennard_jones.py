@@ -49,6 +49,7 @@ class LennardJones(Formula):
         "lorentz_berthelot": {"epsilon": geometric, "sigma": arithmetic},
         "geometric": {"epsilon": geometric, "sigma": geometric},
     }
+    KERNEL: ClassVar[str | None] = "lennard_jones"
 
     def energy(self, squared: Array) -> Array:
         """4ε (x² − x) with x = (σ/r)⁶."""

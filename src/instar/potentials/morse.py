@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import jax.numpy as jnp
 from jax import Array
 
@@ -40,6 +42,8 @@ class Morse(Formula):
     D: Parameter = option("depth D of the well", unit="eV", example=0.3)
     a: Parameter = option("steepness a", unit="1/angstrom", above=0, example=1.4)
     r0: Parameter = option("distance r₀ of the minimum", unit="angstrom", example=2.8)
+
+    KERNEL: ClassVar[str | None] = "morse"
 
     def energy(self, squared: Array) -> Array:
         """D x (x − 2) with x = e^(−a(√s − r₀))."""

@@ -7,7 +7,7 @@ For each row i of the neighbor matrix, with d = r_i − r_j for every j near it 
 u' = du/ds comes from differentiating the formula entry by entry. Every pair is met twice, once
 from each side, so nothing is scattered. Coordinates are three separate arrays, rows lie along the
 last axis, and sums run over the neighbors two at a time: this is the layout that compilers turn
-into a tight loop. A kernel made for one kind of device would take the place of `_row_sums`.
+into a tight loop. On a CPU a compiled kernel takes the place of `_sums`, see `pair_kernel`.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ from jax import Array, lax
 from instar.core.utils.jax import dataclass
 from instar.geometry import AllParticles
 from instar.neighbors import NeighborList
-from instar.neighbors.blocks import over_blocks
+from instar.neighbors.blocks import in_turn, over_devices
 from instar.neighbors.images import FAR
 from instar.potentials.evaluation import Evaluation, Request
+from instar.potentials.pair_kernel import by_platform, has_kernel
 
 __all__ = ["PairTerm", "pair_sum"]
 
@@ -62,13 +63,14 @@ def pair_sum(
         for t in pair_terms
     ]
 
-    def block(one: tuple[Array, Array], shared: Any) -> tuple[Array, ...]:
-        rows, slots = one
-        pair_terms, points, columns = shared
-        return _row_sums(pair_terms, points, columns, rows, slots, request)
+    native = has_kernel(pair_terms, points[0].dtype)
 
-    sums = over_blocks(
-        block, (neighbors.rows, neighbors.slots), (pair_terms, points, columns), neighbors.mesh
+    def share(blocks: tuple[Array, Array], shared: Any) -> tuple[Array, ...]:
+        operands = (*shared, *blocks)
+        return by_platform(_sums, request, operands) if native else _sums(request, operands)
+
+    sums = over_devices(
+        share, (neighbors.rows, neighbors.slots), (pair_terms, points, columns), neighbors.mesh
     )
     by_particle = [column.reshape(-1)[neighbors.place] for column in sums]
     return _collected(by_particle, everyone, request)
@@ -85,6 +87,18 @@ class _Columns:
 
 def _at(column: Array | None, owner: Array, fill: int) -> Array | None:
     return None if column is None else column.at[owner].get(mode="fill", fill_value=fill)
+
+
+def _sums(request: Request, operands: Any) -> tuple[Array, ...]:
+    """The sums of each row, block by block."""
+    pair_terms, points, columns, rows, slots = operands
+
+    def block(one: tuple[Array, Array], shared: Any) -> tuple[Array, ...]:
+        rows, slots = one
+        pair_terms, points, columns = shared
+        return _row_sums(pair_terms, points, columns, rows, slots, request)
+
+    return in_turn(block, (rows, slots), (pair_terms, points, columns))
 
 
 def _row_sums(

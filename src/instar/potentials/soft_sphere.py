@@ -46,6 +46,7 @@ class SoftSphere(Formula):
         "lorentz_berthelot": {"epsilon": geometric, "sigma": arithmetic, "n": arithmetic},
         "geometric": {"epsilon": geometric, "sigma": geometric, "n": arithmetic},
     }
+    KERNEL: ClassVar[str | None] = "soft_sphere"
 
     def energy(self, squared: Array) -> Array:
         """ε (σ²/s)^(n/2)."""

@@ -19,7 +19,7 @@ from jax import Array
 from instar.core.utils.jax import dataclass
 from instar.potentials.formula import Formula, energy_and_slope
 
-__all__ = ["TRUNCATIONS", "subtracted", "truncated"]
+__all__ = ["TRUNCATIONS", "base_and_ending", "subtracted", "truncated"]
 
 TRUNCATIONS = ("truncate", "shift", "force_shift", "switch", "tail")
 
@@ -62,6 +62,17 @@ def truncated(formula: Any, kind: str, cutoff: Array, inner: Array | None) -> Fo
     if kind == "shift":
         return _Lowered(formula, energy, None)
     return _Lowered(formula, energy - cutoff * slope, slope)
+
+
+def base_and_ending(formula: Any) -> tuple[Any, str, tuple[Any, ...]]:
+    """A truncated formula taken apart: as it was, how it ends, and the parameters of that end."""
+    if type(formula) is _Switched:
+        return formula.formula, "switch", (formula.inner, formula.cutoff)
+    if type(formula) is not _Lowered:
+        return formula, "plain", ()
+    if formula.slope is None:
+        return formula.formula, "shift", (formula.constant,)
+    return formula.formula, "force_shift", (formula.constant, formula.slope)
 
 
 def subtracted(formula: Any, kind: str, cutoff: Array) -> Array:

@@ -47,6 +47,7 @@ class WeeksChandlerAndersen(Formula):
     sigma: Parameter = option("size σ", unit="angstrom", above=0, example=3.4)
 
     MIXING: ClassVar[dict[str, dict[str, Any]]] = LennardJones.MIXING
+    KERNEL: ClassVar[str | None] = "weeks_chandler_andersen"
 
     def end(self) -> Any:
         """2^(1/6) σ."""

@@ -154,6 +154,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     new = added_command("new", _new, "Write a commented configuration to start from.")
     new.add_argument("name", metavar="NAME", help="NAME.yaml is written")
+    added_command(
+        "info", _info, "Show versions, devices, kernels and memory, for reports of faults."
+    )
     added_command("schema", _schema, "Print the JSON schema of configurations, for editors.")
     return parser
 
@@ -318,6 +321,13 @@ def _new(options: Any) -> int:
         raise RunDirectoryError(f"{path} exists already; choose another name.")
     path.write_text(template(path.stem), encoding="utf-8")
     print(f"Wrote {path}. Run it: instar run {path}")
+    return 0
+
+
+def _info(options: Any) -> int:
+    from instar.app.cli.info import info
+
+    print(info())
     return 0
 
 

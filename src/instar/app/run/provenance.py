@@ -10,30 +10,37 @@ from typing import Any
 
 import jax
 
+from instar import kernels
 from instar.app.config import Loaded
 from instar.app.run.directory import VERSION
 
-__all__ = ["provenance", "threads"]
+__all__ = ["installed", "provenance", "threads"]
 
 _PACKAGES = ("instar", "jax", "jaxlib", "numpy", "ase", "h5py")
 
 
 def provenance(loaded: Loaded) -> dict[str, Any]:
-    """Versions, seed, precision, platform and devices."""
+    """Versions, seed, precision, platform, devices and kernels."""
     devices = jax.local_devices()
     return {
         "folder": VERSION,
-        "versions": {name: importlib.metadata.version(name) for name in _PACKAGES},
+        "versions": installed(),
         "python": platform.python_version(),
         "platform": platform.platform(),
         "devices": [f"{device.platform}:{device.device_kind}" for device in devices],
         "threads": threads(),
+        "kernels": kernels.status().text,
         "precision": loaded.config.precision,
         "seed": loaded.config.seed,
         "systems": len(loaded.structures),
         "atoms": int(loaded.counts.sum()),
         "command": sys.argv,
     }
+
+
+def installed() -> dict[str, str]:
+    """Versions of instar and of the packages that results depend on."""
+    return {name: importlib.metadata.version(name) for name in _PACKAGES}
 
 
 def threads() -> int:
