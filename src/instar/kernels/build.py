@@ -23,7 +23,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-__all__ = ["BuildError", "built", "compiler", "driver", "library", "reason"]
+__all__ = ["BuildError", "built", "compiler", "digest", "driver", "library", "reason"]
 
 _HERE = Path(__file__).parent
 _SOURCES, _LIBRARIES = _HERE / "source", _HERE / "library"
@@ -82,7 +82,7 @@ def built() -> Path:
             made = _linked(compiler(), headers, Path(folder))
             for old in {*_LIBRARIES.glob("kernels-*.so")} - {*_of_these_sources()}:
                 old.unlink()
-            wanted = made.replace(_LIBRARIES / f"kernels-{_digest()}-{major}.{minor}.so")
+            wanted = made.replace(_LIBRARIES / f"kernels-{digest()}-{major}.{minor}.so")
     except BuildError as error:
         _REASON.write_text(f"{error}\n", encoding="utf-8")
         raise
@@ -90,16 +90,16 @@ def built() -> Path:
     return wanted
 
 
-def _digest() -> str:
+def digest() -> str:
     """Of the sources, and of how they are compiled."""
-    digest = hashlib.sha256(repr((platform.machine(), _FLAGS, _kernels())).encode())
+    found = hashlib.sha256(repr((platform.machine(), _FLAGS, _kernels())).encode())
     for path in sorted([*_SOURCES.glob("*.cpp"), *_SOURCES.glob("*.hpp")]):
-        digest.update(path.name.encode() + path.read_bytes())
-    return digest.hexdigest()[:12]
+        found.update(path.name.encode() + path.read_bytes())
+    return found.hexdigest()[:12]
 
 
 def _of_these_sources() -> list[Path]:
-    return [*_LIBRARIES.glob(f"kernels-{_digest()}-*.so")]
+    return [*_LIBRARIES.glob(f"kernels-{digest()}-*.so")]
 
 
 def _version_in(path: Path) -> tuple[int, int]:

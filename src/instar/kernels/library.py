@@ -12,7 +12,7 @@ import jax
 
 from instar.kernels import build
 
-__all__ = ["Status", "in_use", "status", "using"]
+__all__ = ["Status", "in_use", "status", "target", "using"]
 
 TARGETS = ("instar_pair_pass_float32", "instar_pair_pass_float64")
 """The functions of the library that XLA may call."""
@@ -56,6 +56,16 @@ def in_use() -> bool:
     return status().used
 
 
+@functools.cache
+def target(function: str) -> str:
+    """The name by which XLA calls a function of the library.
+
+    It holds the digest of the sources: a program that was compiled and kept on disk for other
+    kernels is not taken for one with these.
+    """
+    return f"{function}_{build.digest()}"
+
+
 def status() -> Status:
     """Whether kernels are used, with the instructions they use, or why not.
 
@@ -86,9 +96,9 @@ def _loaded() -> Status:
         return Status(False, build.reason())
     try:
         library = ctypes.CDLL(str(path))
-        for target in TARGETS:
-            capsule = jax.ffi.pycapsule(getattr(library, target))
-            jax.ffi.register_ffi_target(target, capsule, platform="cpu")
+        for function in TARGETS:
+            capsule = jax.ffi.pycapsule(getattr(library, function))
+            jax.ffi.register_ffi_target(target(function), capsule, platform="cpu")
         named = library.instar_instructions
     except Exception as error:  # whatever it is, instar works without
         first = str(error).splitlines()[0]

@@ -14,6 +14,7 @@ import numpy as np
 from jax import Array
 
 from instar.core.utils.jax import dataclass, field
+from instar.kernels.library import target
 
 __all__ = ["ENDINGS", "FORMULAS", "MOST_TERMS", "KernelTerm", "columns", "pair_pass"]
 
@@ -74,7 +75,7 @@ def pair_pass(
     corners = jnp.stack([x, y, z, jnp.zeros_like(x)], axis=-1)
     count = columns(forces, energy, virial)
     call = jax.ffi.ffi_call(
-        f"instar_pair_pass_{np.dtype(x.dtype).name}",
+        target(f"instar_pair_pass_{np.dtype(x.dtype).name}"),
         jax.ShapeDtypeStruct((*rows.shape, count), x.dtype),
         vmap_method="sequential",
     )
