@@ -25,6 +25,9 @@ from app.bad_input.table import SALT, potential
 from instar.app.cli.main import main
 
 SECONDS = 10
+"""Of the processor, for one row: time on the clock also counts what else the machine does."""
+ON_THE_CLOCK = 60
+"""Seconds for what waits, or works in a process of its own."""
 TABLES = (
     configurations,
     quantities,
@@ -66,11 +69,12 @@ def test_bad_input_gets_a_sentence(tmp_path, capsys, name):
     row = ROWS[name]
     row.make(tmp_path)
     before = hashes(tmp_path)
-    begin = time.monotonic()
+    begin, spent = time.monotonic(), time.process_time()
 
     code = ended(row.command(tmp_path))
 
-    assert time.monotonic() - begin < SECONDS
+    assert time.process_time() - spent < SECONDS
+    assert time.monotonic() - begin < ON_THE_CLOCK
     error = capsys.readouterr().err
     assert code == row.code
     assert row.is_said(tmp_path, error), error[:2000]

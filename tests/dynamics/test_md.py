@@ -1,6 +1,7 @@
 """Molecular dynamics: exact results, conserved energies, constraints, fixed atoms, errors."""
 
 import dataclasses
+import inspect
 import warnings
 
 import jax
@@ -332,6 +333,18 @@ def test_a_structure_with_few_digits_is_brought_to_its_constraints():
     moved = np.asarray(state.particles.data.positions) - rounded.positions
     moved -= np.round(moved / 8) * 8  # molecules are whole, the cell is 8 Å wide
     assert 0 < np.abs(moved).max() < 0.02
+
+
+def test_structures_are_not_a_state():
+    said = (
+        "A state, such as instar.md_state makes of structures, is needed; "
+        "not Atoms(symbols='Ar', pbc=False)."
+    )
+    with raises(TypeError, said):
+        md.simulate(md.nve(0.1), Atoms("Ar"), 10)
+    blocks_unchecked = inspect.unwrap(md.simulate_blocks)  # as for users, whose types no hook reads
+    with raises(TypeError, said):
+        blocks_unchecked(md.nve(0.1), [Atoms("Ar")], 10)
 
 
 def test_mistakes_are_refused():

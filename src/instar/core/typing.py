@@ -1,4 +1,4 @@
-"""Key classes, and protocols of data that has a certain column.
+"""Key classes, protocols of data that has a certain column, and what NumPy makes an array of.
 
 The key classes cost nothing at run time; they let a type checker reject
 ``systems[particle_index]``.
@@ -6,14 +6,21 @@ The key classes cost nothing at run time; they let a type checker reject
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from jax import Array
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from instar.core.data import Index
+else:
+    # What is none is refused in words; and NumPy's own, taken literally as checks at run time do,
+    # leaves out plain numbers and nested tuples.
+    ArrayLike = Any
 
 __all__ = [
+    "ArrayLike",
     "ExclusionId",
     "GroupId",
     "HasLabels",

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from instar.core.typing import ArrayLike
 from instar.core.utils.jax import dataclass, is_traced
 from instar.dynamics.state import DynamicState
 
@@ -42,10 +43,10 @@ class Ramp:
     [80.0, 85.0, 90.0]
     """
 
-    start: Any
-    stop: Any
-    first: Any
-    last: Any
+    start: Numbers
+    stop: Numbers
+    first: ArrayLike
+    last: ArrayLike
 
     def at(self, step: Array, dtype: Any) -> Array:
         """The value at that step."""
@@ -62,7 +63,7 @@ else:
     Numbers = Knob = Any  # what is none is refused in words, by `checked`
 
 
-def knob(value: Any, state: DynamicState) -> Array:
+def knob(value: Knob, state: DynamicState) -> Array:
     """A knob at the step that is being made, (systems,)."""
     now = value.at(state.step, state.dtype) if isinstance(value, Ramp) else value
     return _one_per_system(jnp.asarray(now, state.dtype), len(state.systems))

@@ -11,7 +11,7 @@ from instar.core.utils.precision import precision_of
 from instar.dynamics.containment import explosions
 from instar.dynamics.observing import Observing, observing
 from instar.dynamics.part import Part
-from instar.dynamics.state import DynamicState
+from instar.dynamics.state import DynamicState, check_state
 from instar.dynamics.streams import key_of
 
 __all__ = ["ExplosionWarning", "advanced", "simulate", "warn_of"]
@@ -65,6 +65,8 @@ def simulate[S: DynamicState](
     ------
     CapacityError
         If something is too small that can't grow.
+    TypeError
+        If it is given structures, not a state.
 
     Examples
     --------
@@ -75,6 +77,7 @@ def simulate[S: DynamicState](
     >>> int(instar.md.simulate(instar.md.nve(2 * instar.units.fs), state, 10).step)
     10
     """
+    check_state(state)
     with precision_of(state):
         if observers is not None:
             state = observing(state, observers, every)

@@ -12,7 +12,7 @@ from jax import Array
 from instar.core.data import Table
 from instar.core.typing import SystemId
 
-__all__ = ["DynamicState"]
+__all__ = ["DynamicState", "check_state"]
 
 
 class DynamicState:
@@ -90,3 +90,11 @@ class DynamicState:
     def with_systems[S: DynamicState](self: S, **columns: Any) -> S:
         """The state with other columns of systems."""
         return self.with_columns("systems", **columns)
+
+
+def check_state(state: object) -> None:
+    """Refuse what is not a state, such as the structures that one is made of."""
+    if not isinstance(state, DynamicState):
+        raise TypeError(
+            f"A state, such as instar.md_state makes of structures, is needed; not {state!r:.100}."
+        )

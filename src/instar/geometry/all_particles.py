@@ -6,8 +6,8 @@ from typing import Any
 
 from jax import Array
 
-from instar.core.data import Index
-from instar.core.typing import SystemId
+from instar.core.data import Index, Table
+from instar.core.typing import ParticleId, SystemId
 from instar.core.utils.jax import dataclass
 from instar.geometry.cell import Cell
 
@@ -25,11 +25,11 @@ class AllParticles:
 
     positions: Array  # (particles, 3) Å
     system: Index[SystemId]  # the system of each
-    particles: Any  # the tables they come from
-    systems: Any
+    particles: Table[ParticleId, Any]  # the tables they come from
+    systems: Table[SystemId, Any]
 
     @staticmethod
-    def of(particles: Any, systems: Any) -> AllParticles:
+    def of(particles: Table[ParticleId, Any], systems: Table[SystemId, Any]) -> AllParticles:
         """From a table of particles and a table of systems."""
         system = particles.data.system.update_labels(systems.vocabulary)
         return AllParticles(particles.data.positions, system, particles, systems)

@@ -17,6 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from instar.core.typing import ArrayLike
 from instar.core.utils.jax import dataclass, field, is_traced
 
 __all__ = ["Cell", "CellError"]
@@ -49,7 +50,7 @@ class Cell:
     # Making -------------------------------------------------------------------------------
 
     @staticmethod
-    def of(vectors: Any, periodic: Any = True) -> Cell:
+    def of(vectors: ArrayLike, periodic: ArrayLike = True) -> Cell:
         """A cell from its three vectors, checked.
 
             r = s·A        the rows of A are the vectors, s fractional coordinates
@@ -101,7 +102,7 @@ class Cell:
         )
 
     @staticmethod
-    def box(edges: Any, periodic: Any = True) -> Cell:
+    def box(edges: ArrayLike, periodic: ArrayLike = True) -> Cell:
         """A cell with right angles from its edges.
 
         Parameters
@@ -223,7 +224,7 @@ class Cell:
         """
         return jnp.min(jnp.where(self.periodic, self.heights, jnp.inf), axis=-1) / 2
 
-    def images_within(self, reach: Any) -> Array:
+    def images_within(self, reach: ArrayLike) -> Array:
         """How many cells away along each axis a ball of radius ``reach`` (Å) can reach.
 
         Counted for a ball around any point of the cell: image n touches it only if
@@ -388,7 +389,7 @@ class Cell:
         return jnp.stack([self.vectors[..., k, k] for k in range(3)], axis=-1)
 
 
-def _as_vectors(vectors: Any) -> np.ndarray:
+def _as_vectors(vectors: ArrayLike) -> np.ndarray:
     given = np.asarray(vectors)
     if given.dtype.kind not in "fiu":
         raise CellError(f"The vectors of a cell are numbers (Å), not {given.dtype}.")
@@ -405,7 +406,7 @@ def _as_vectors(vectors: Any) -> np.ndarray:
 def _check(vectors: np.ndarray, periodic: np.ndarray, missing: np.ndarray) -> None:
     """Refuse what spans no volume, naming the first such cell."""
 
-    def refuse(bad: Any, why: str) -> None:
+    def refuse(bad: np.ndarray, why: str) -> None:
         if bad.any():
             first = np.argwhere(bad)[0][: vectors.ndim - 2]
             which = f" (system {', '.join(map(str, first))})" if first.size else ""

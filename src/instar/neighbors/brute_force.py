@@ -6,10 +6,11 @@ float64. Its time grows with the square of the number of particles.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from instar.core.typing import ArrayLike
 from instar.geometry import Cell
 
 __all__ = ["Pairs", "brute_force"]
@@ -24,7 +25,7 @@ class Pairs(NamedTuple):
     distance: np.ndarray
 
 
-def brute_force(positions: Any, system: Any, cell: Cell, cutoff: Any) -> Pairs:
+def brute_force(positions: ArrayLike, system: ArrayLike, cell: Cell, cutoff: ArrayLike) -> Pairs:
     """All ordered pairs up to a cutoff, found by testing every image of every particle.
 
         |r_j + n·A − r_i| ≤ cutoff

@@ -8,8 +8,8 @@ import jax.numpy as jnp
 from jax import Array
 
 from instar.core.capacity import Capacity, FixedCapacity
-from instar.core.data import Index
-from instar.core.typing import ParticleId, SystemId
+from instar.core.data import Index, Table
+from instar.core.typing import ArrayLike, ParticleId, SystemId
 from instar.core.utils.jax import dataclass
 from instar.neighbors.grid import grid_of
 from instar.neighbors.images import wrap
@@ -28,11 +28,11 @@ class Near:
 
 
 def query(
-    particles: Any,
-    systems: Any,
+    particles: Table[ParticleId, Any],
+    systems: Table[SystemId, Any],
     points: Array,
     system: Index[SystemId],
-    cutoff: Any,
+    cutoff: ArrayLike,
     sizes: Sizes,
     capacities: dict[str, Capacity[Any]] | None = None,
 ) -> Near:

@@ -54,6 +54,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from instar.core.typing import ArrayLike
 from instar.observables.selection import ObserverError
 
 __all__ = ["BlockAverage", "autocorrelation_time", "block_average", "effective_samples"]
@@ -87,7 +88,7 @@ class BlockAverage(NamedTuple):
     errors: np.ndarray  # (levels, ...) the standard error for blocks of 1, 2, 4, ... values
 
 
-def block_average(series: Any) -> BlockAverage:
+def block_average(series: ArrayLike) -> BlockAverage:
     """Mean and standard error of a correlated series, by blocking.
 
         ε² = t² (ε_l² + max(ε_l² − ε_(l−1)², 0)),        ε_l² = σ_l²/(n_l − 1)
@@ -178,7 +179,7 @@ def student(blocks: np.ndarray) -> np.ndarray:
     return np.asarray(1 + part / 2 + part**2 / 4 + part**3 / 16)
 
 
-def autocorrelation_time(series: Any) -> np.ndarray:
+def autocorrelation_time(series: ArrayLike) -> np.ndarray:
     """The autocorrelation time τ of a series, in steps of the series.
 
         τ = 1 + 2 Σ_{t=1}^{M} ρ(t),        M the smallest with M ≥ 5τ(M)/2
@@ -227,7 +228,7 @@ def autocorrelation_time(series: Any) -> np.ndarray:
     return np.asarray(np.where(constant | (found <= 0), 1.0, found))
 
 
-def effective_samples(series: Any) -> np.ndarray:
+def effective_samples(series: ArrayLike) -> np.ndarray:
     """How many independent values a series is worth: n/τ.
 
     Parameters
@@ -256,7 +257,7 @@ def effective_samples(series: Any) -> np.ndarray:
     return np.asarray(len(np.asarray(series)) / times)
 
 
-def _values(series: Any) -> np.ndarray:
+def _values(series: ArrayLike) -> np.ndarray:
     values = np.asarray(series)
     if values.dtype.kind not in "fiub":
         raise ObserverError(f"A series is made of real numbers, not of {values.dtype}.")

@@ -10,10 +10,11 @@ In three dimensions, at long times,
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from instar.core.typing import ArrayLike
 from instar.observables.selection import ObserverError
 
 __all__ = ["Diffusion", "diffusion", "green_kubo"]
@@ -28,7 +29,9 @@ class Diffusion(NamedTuple):
     error: np.ndarray  # (systems,); NaN where no parts were given
 
 
-def diffusion(msd: Any, interval: float, fit: tuple[int, int], parts: Any = None) -> Diffusion:
+def diffusion(
+    msd: ArrayLike, interval: float, fit: tuple[int, int], parts: ArrayLike | None = None
+) -> Diffusion:
     """Diffusion coefficients from the slope of mean-square displacements between two lags.
 
         MSD(t) → 6 D t + const.        (A. Einstein, Ann. Phys. 322, 549 (1905))
@@ -69,7 +72,7 @@ def diffusion(msd: Any, interval: float, fit: tuple[int, int], parts: Any = None
     value = _slope(np.asarray(msd, np.float64), interval, fit) / (2 * DIMENSIONS)
     if parts is None:
         return Diffusion(value, np.full_like(value, np.nan))
-    several = np.array([np.asarray(part, np.float64) for part in parts])
+    several = np.asarray(parts, np.float64)
     if len(several) < 2:
         raise ObserverError(
             f"An error needs two parts of a trajectory or more, not {len(several)}."
@@ -78,7 +81,7 @@ def diffusion(msd: Any, interval: float, fit: tuple[int, int], parts: Any = None
     return Diffusion(value, slopes.std(axis=0, ddof=1) / np.sqrt(len(several)))
 
 
-def green_kubo(vacf: Any, interval: float) -> np.ndarray:
+def green_kubo(vacf: ArrayLike, interval: float) -> np.ndarray:
     """Diffusion coefficients from the integral of velocity autocorrelations.
 
         D = 1/3 ∫₀^∞ VACF(t) dt

@@ -22,6 +22,8 @@ from typing import Any
 
 import numpy as np
 
+from instar.core.data import Index
+from instar.core.typing import ArrayLike, SystemId
 from instar.observables.selection import ObserverError
 
 __all__ = ["mean_square_displacement", "velocity_autocorrelation"]
@@ -31,13 +33,13 @@ AT_ONCE = 2**20
 
 
 def mean_square_displacement(
-    positions: Any,
-    system: Any = None,
+    positions: ArrayLike,
+    system: ArrayLike | Index[SystemId] | None = None,
     *,
     lags: int | None = None,
-    counted: Any = None,
-    masses: Any = None,
-    frozen: Any = None,
+    counted: ArrayLike | None = None,
+    masses: ArrayLike | None = None,
+    frozen: ArrayLike | None = None,
 ) -> np.ndarray:
     """Mean-square displacements of a whole trajectory, at every lag.
 
@@ -83,13 +85,13 @@ def mean_square_displacement(
 
 
 def velocity_autocorrelation(
-    velocities: Any,
-    system: Any = None,
+    velocities: ArrayLike,
+    system: ArrayLike | Index[SystemId] | None = None,
     *,
     lags: int | None = None,
-    counted: Any = None,
-    masses: Any = None,
-    frozen: Any = None,
+    counted: ArrayLike | None = None,
+    masses: ArrayLike | None = None,
+    frozen: ArrayLike | None = None,
 ) -> np.ndarray:
     """Velocity autocorrelations of a whole trajectory, at every lag.
 
@@ -183,11 +185,11 @@ def _products_summed(values: np.ndarray) -> np.ndarray:
     return np.fft.irfft(power, length)[:frames]
 
 
-def _systems(system: Any, particles: int) -> tuple[np.ndarray, int]:
+def _systems(system: ArrayLike | Index[SystemId] | None, particles: int) -> tuple[np.ndarray, int]:
     """The system of each particle, and how many systems there are."""
     if system is None:
         return np.zeros(particles, np.int32), 1
-    if hasattr(system, "vocabulary"):
+    if isinstance(system, Index):
         return np.asarray(system.indices), len(system.vocabulary)
     entries = np.asarray(system)
     if entries.shape != (particles,):
@@ -198,7 +200,7 @@ def _systems(system: Any, particles: int) -> tuple[np.ndarray, int]:
     return entries, int(entries.max(initial=-1)) + 1
 
 
-def _ends(frozen: Any, frames: int, systems: int) -> np.ndarray:
+def _ends(frozen: ArrayLike | None, frames: int, systems: int) -> np.ndarray:
     """How many frames of each system count."""
     if frozen is None:
         return np.full(systems, frames)

@@ -11,6 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from instar.core.assertion import runtime_assert
+from instar.core.data import Table
+from instar.core.typing import ParticleId, SystemId
 from instar.core.utils.jax import dataclass, is_traced
 from instar.geometry import AllParticles
 from instar.neighbors import NeighborList
@@ -165,8 +167,8 @@ class Sum(Potential):
 
 def evaluate(  # noqa: PLR0913 (what is asked for)
     potential: Potential,
-    particles: Any,
-    systems: Any,
+    particles: Table[ParticleId, Any],
+    systems: Table[SystemId, Any],
     neighbors: NeighborList | None = None,
     *,
     energy: bool = True,

@@ -12,11 +12,13 @@ from ase.build import bulk
 from ase.calculators.calculator import PropertyNotImplementedError
 from ase.filters import FrechetCellFilter
 from ase.optimize import BFGS
+from support import raises
 
 import instar
 from instar.app.ase.structures import StructureError
 from instar.app.config.potentials import ConfigurationError, recipe_of
 from instar.app.config.units import UnitError, quantity
+from instar.app.run.directory import RunDirectoryError
 from instar.potentials import LennardJones, Pair, PotentialError
 
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
@@ -221,6 +223,12 @@ def test_structures_that_cannot_be_computed_are_errors(atoms, error, message):
 def test_no_structures_at_all_is_a_clear_error():
     with pytest.raises(StructureError, match="a list of them, not None"):
         instar.single_point(None, ARGON)
+
+
+@pytest.mark.parametrize("door", [instar.open, instar.resume])
+def test_a_folder_that_is_not_a_path_is_a_clear_error(door):
+    with raises(RunDirectoryError, "The folder of a run is a path, not None."):
+        door(None)
 
 
 def test_fields_are_refused_along_periodic_axes():

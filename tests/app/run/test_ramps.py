@@ -85,8 +85,9 @@ def test_a_pressure_may_be_a_ramp_as_well():
     assert found
     for ramp in found:
         assert (ramp.first, ramp.last) == (20, 200)
-        np.testing.assert_allclose(ramp.stop[0], ramp.stop[1])
-        np.testing.assert_allclose(ramp.start[1], 0)
+        start, stop = np.asarray(ramp.start), np.asarray(ramp.stop)
+        np.testing.assert_allclose(stop[0], stop[1])
+        np.testing.assert_allclose(start[1], 0)
 
 
 def _leaves(part):

@@ -11,7 +11,13 @@ import jax.numpy as jnp
 import numpy as np
 from ase import Atoms
 
-from instar.app.ase.structures import StructureError, distinct, structures_of
+from instar.app.ase.structures import (
+    StructureError,
+    coincidence,
+    distinct,
+    naming_coincidences,
+    structures_of,
+)
 from instar.app.config.potentials import PotentialLike, Recipe, Trust, recipe_of, require
 from instar.app.evaluation.point import tabled
 from instar.dynamics.knobs import Numbers
@@ -69,7 +75,8 @@ def md_state(
     Raises
     ------
     StructureError
-        If the structures lack what the potential needs, or have constraints other than `FixAtoms`.
+        If the structures lack what the potential needs, have constraints other than `FixAtoms`, or
+        have two atoms at the same place, where forces are not finite.
     ConfigurationError
         If a mapping is not a potential.
 
@@ -84,8 +91,10 @@ def md_state(
     """
     given = [structures] if isinstance(structures, Atoms) else list(structures)
     recipe = recipe_of(potential, trust=Trust.of(trusted))
-    with jax.enable_x64(precision == "float64"):
-        return state_of(given, recipe, temperature, seed, precision, {"skin": skin, **options})
+    with jax.enable_x64(precision == "float64"), naming_coincidences(given):
+        state = state_of(given, recipe, temperature, seed, precision, {"skin": skin, **options})
+    _refuse_coincidences(given, [state])
+    return state
 
 
 def md_blocks(
@@ -145,8 +154,8 @@ def md_blocks(
     blocks = _cut([len(one) for one in given], atoms)
     rows = max((sum(len(given[n]) for n in block) for block in blocks), default=0)
     hot = None if temperature is None else np.broadcast_to(temperature, len(given))
-    with jax.enable_x64(precision == "float64"):
-        return [
+    with jax.enable_x64(precision == "float64"), naming_coincidences(given):
+        states = [
             state_of(
                 [given[n] for n in block],
                 recipe.among(block),
@@ -158,6 +167,16 @@ def md_blocks(
             )
             for block in blocks
         ]
+    _refuse_coincidences(given, states)
+    return states
+
+
+def _refuse_coincidences(given: Sequence[Atoms], states: Sequence[State]) -> None:
+    """Atoms may be at the same place where all forces are finite, as for `single_point`."""
+    if all(np.isfinite(np.asarray(state.particles.data.forces)).all() for state in states):
+        return
+    if (named := coincidence(given)) is not None:
+        raise named
 
 
 def _cut(sizes: Sequence[int], atoms: int) -> list[range]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import os
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 
@@ -29,6 +30,11 @@ from instar.memory import HighWater, Plan, find_budget, show
 from instar.potentials import Potential
 
 __all__ = ["ExplodedError", "StoppedError", "open_run", "resume", "run"]
+
+if TYPE_CHECKING:
+    Folder = str | os.PathLike[str]
+else:
+    Folder = Any  # what is none is refused in words
 
 
 def run(
@@ -116,7 +122,7 @@ def run(
 
 
 def resume(
-    out: str | Path,
+    out: Folder,
     *,
     steps: int | None = None,
     potential: Potential | None = None,
@@ -162,7 +168,7 @@ def resume(
     instar.app.run.directory.RunDirectoryError: There is no run in no/such/folder: it has no ...
     """
     shown = progress_of(progress)
-    directory = RunDirectory.open(Path(out))
+    directory = RunDirectory.open(_path_of(out))
     directory.check_goes_on()
     with directory.locked():
         changes = () if steps is None else (lengthening(directory.config, steps),)
@@ -205,7 +211,7 @@ def _discarded_unless_begun(directory: RunDirectory) -> Iterator[list[RunLoop]]:
         raise
 
 
-def open_run(folder: str | Path) -> Run:
+def open_run(folder: Folder) -> Run:
     """What a run has found so far: one that has ended, was stopped, or goes on elsewhere.
 
     Parameters
@@ -222,7 +228,7 @@ def open_run(folder: str | Path) -> Run:
     Raises
     ------
     RunDirectoryError
-        If there is no run in the folder.
+        If there is no run in the folder, or it is not a path.
 
     Examples
     --------
@@ -232,7 +238,13 @@ def open_run(folder: str | Path) -> Run:
         ...
     instar.app.run.directory.RunDirectoryError: There is no run in no/such/folder: it has no ...
     """
-    return Run(RunDirectory.open(Path(folder)))
+    return Run(RunDirectory.open(_path_of(folder)))
+
+
+def _path_of(folder: Folder) -> Path:
+    if not isinstance(folder, str | os.PathLike):
+        raise RunDirectoryError(f"The folder of a run is a path, not {folder!r:.100}.")
+    return Path(folder)
 
 
 def _headline(loaded: Loaded, plan: Plan) -> str:

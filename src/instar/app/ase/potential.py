@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
@@ -26,12 +26,19 @@ from instar.potentials.structures import Problem, Structures
 
 __all__ = ["AsePotential", "CalculatorError", "ase_potential"]
 
+if TYPE_CHECKING:
+    from ase.calculators.calculator import BaseCalculator as Calculator
+else:
+    Calculator = Any  # what is none is refused in words
+
 
 class CalculatorError(PotentialError):
     """An ASE calculator failed; the message says for which system, and with which error."""
 
 
-def ase_potential(calculator: Any, elements: Mapping[str, str] | None = None) -> AsePotential:
+def ase_potential(
+    calculator: Calculator, elements: Mapping[str, str] | None = None
+) -> AsePotential:
     """A potential that asks an ASE calculator for energies, forces and stresses.
 
     Every system is one call, one after the other, of this one calculator: it need not be thread

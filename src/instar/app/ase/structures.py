@@ -26,6 +26,7 @@ __all__ = [
     "StructureError",
     "Systems",
     "charges_of",
+    "coincidence",
     "cut_by_atoms",
     "distinct",
     "labels_of",
@@ -186,13 +187,20 @@ def naming_coincidences(given: Sequence[Any]) -> Iterator[None]:
     try:
         yield
     except AssertionError as error:
-        for number, atoms in enumerate(given):
-            if (pair := coincident(atoms, _SAME_PLACE)) is not None:
-                raise StructureError(
-                    f"Atoms {pair[0]} and {pair[1]} of structure {number} are at the same place."
-                    "\nMove one of them: their energy is not a finite number."
-                ) from error
+        if (named := coincidence(given)) is not None:
+            raise named from error
         raise
+
+
+def coincidence(given: Iterable[Atoms]) -> StructureError | None:
+    """The error that names the first two atoms at the same place, if there are any."""
+    for number, atoms in enumerate(given):
+        if (pair := coincident(atoms, _SAME_PLACE)) is not None:
+            return StructureError(
+                f"Atoms {pair[0]} and {pair[1]} of structure {number} are at the same place."
+                "\nMove one of them: their energy is not a finite number."
+            )
+    return None
 
 
 _SAME_PLACE = 1e-6  # Å

@@ -23,6 +23,7 @@ from instar.dynamics.md.state import NEIGHBORS, State
 from instar.dynamics.observing import observing
 from instar.dynamics.part import Part
 from instar.dynamics.simulate import advanced, warn_of
+from instar.dynamics.state import check_state
 from instar.neighbors import Sizes
 
 __all__ = ["begin_blocks", "simulate_blocks"]
@@ -119,6 +120,8 @@ def simulate_blocks(
     >>> [int(block.step) for block in blocks]
     [10, 10, 10]
     """
+    for block in blocks:
+        check_state(block)
     _check_streams(blocks)
     methods = _of_blocks(method, blocks)
     if observers is not None:

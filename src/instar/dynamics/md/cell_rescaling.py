@@ -24,8 +24,6 @@ the energy that the moves bring is a part.
 
 from __future__ import annotations
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 from jax import Array, lax
@@ -146,10 +144,10 @@ def cell_rescaling(
 class CellRescaling(Part):
     """Every few steps r → r·e^ε; needs the virial of this step."""
 
-    time: Any
-    temperature: Any
-    pressure: Any
-    rate: Any
+    time: Knob
+    temperature: Knob
+    pressure: Knob
+    rate: Knob
     coupling: Coupling = field(static=True, default="isotropic")
     every: int = field(static=True, default=20)
 

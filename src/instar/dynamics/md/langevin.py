@@ -12,8 +12,6 @@ the step. Conserved: K + U less the heat that O puts in.
 
 from __future__ import annotations
 
-from typing import Any
-
 import jax.numpy as jnp
 from jax import Array
 
@@ -82,7 +80,7 @@ def langevin(time_step: Numbers, temperature: Knob, friction: Knob) -> Step:
     return with_bath(time_step, temperature, friction)
 
 
-def with_bath(time_step: Any, temperature: Any, friction: Any) -> Step:
+def with_bath(time_step: Numbers, temperature: Knob, friction: Knob) -> Step:
     """The parts of `langevin`."""
     kick, drift = Kick(scaled(time_step, 0.5)), Drift(scaled(time_step, 0.5))
     bath = OrnsteinUhlenbeck(time_step, temperature, friction)
@@ -93,9 +91,9 @@ def with_bath(time_step: Any, temperature: Any, friction: Any) -> Step:
 class OrnsteinUhlenbeck(Part):
     """v = c v + √((1 − c²) k_B T/m) ξ with c = e^(−γΔt): exact for any Δt."""
 
-    time: Any
-    temperature: Any
-    friction: Any
+    time: Knob
+    temperature: Knob
+    friction: Knob
 
     def __call__(self, key: Array, state: State, /) -> State:
         data = state.particles.data

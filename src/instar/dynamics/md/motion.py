@@ -9,13 +9,11 @@ brought back along the bonds before it and velocities take up the shift, v += sh
 
 from __future__ import annotations
 
-from typing import Any
-
 import jax.numpy as jnp
 from jax import Array
 
 from instar.core.utils.jax import dataclass
-from instar.dynamics.knobs import knob
+from instar.dynamics.knobs import Knob, knob
 from instar.dynamics.md.state import State
 from instar.dynamics.part import Part
 from instar.observables.kinetic import squared
@@ -27,7 +25,7 @@ __all__ = ["Drift", "Kick", "on_constraints"]
 class Kick(Part):
     """v += Δt·F/m, with a time in Å·√(amu/eV)."""
 
-    time: Any
+    time: Knob
 
     def __call__(self, key: Array, state: State, /) -> State:
         data = state.particles.data
@@ -44,7 +42,7 @@ class Drift(Part):
     constraints, has no place any more: NaN, which `contained` looks for.
     """
 
-    time: Any
+    time: Knob
 
     def __call__(self, key: Array, state: State, /) -> State:
         data = state.particles.data

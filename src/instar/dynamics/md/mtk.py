@@ -20,7 +20,6 @@ Conserved: K + U + P₀V + ½W tr G² and the energy of both chains.
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -141,9 +140,9 @@ class Barostat:
 class Piston(Part):
     """The knobs of a cell that has a mass: what its parts share."""
 
-    temperature: Any
-    pressure: Any
-    period: Any
+    temperature: Knob
+    pressure: Knob
+    period: Knob
     coupling: Coupling = field(static=True)
     length: int = field(static=True)
     every: int = field(static=True)
@@ -176,7 +175,7 @@ def _with_rates(state: State, rates: Array) -> State:
 class ChainOnCell(Part):
     """A chain of thermostats acts on the rates of the cell for a time."""
 
-    time: Any
+    time: Knob
     piston: Piston
 
     def __call__(self, key: Array, state: State, /) -> State:
@@ -211,7 +210,7 @@ class ChainOnCell(Part):
 class Push(Part):
     """G += Δt (V (P − P₀) + (2K/N_f) 1)/W, before the first or after the last of a few steps."""
 
-    time: Any
+    time: Knob
     piston: Piston
     at_end: bool = field(static=True)
 
@@ -240,7 +239,7 @@ class Push(Part):
 class KickInCell(Part):
     """dv/dt = F/m − v·(G + tr G/N_f), for a time: drag, kick, drag."""
 
-    time: Any
+    time: Knob
     piston: Piston
 
     def __call__(self, key: Array, state: State, /) -> State:
@@ -261,7 +260,7 @@ class KickInCell(Part):
 class DriftInCell(Part):
     """dr/dt = v + r·G and dA/dt = A·G, for a time: stretch, drift, stretch."""
 
-    time: Any
+    time: Knob
     piston: Piston
 
     def __call__(self, key: Array, state: State, /) -> State:

@@ -162,9 +162,9 @@ def _turn(
 class ChainOnVelocities(Part):
     """A chain of thermostats acts on the velocities for a time."""
 
-    time: Any
-    temperature: Any
-    time_constant: Any
+    time: Knob
+    temperature: Knob
+    time_constant: Knob
     length: int = field(static=True, default=3)
 
     def __call__(self, key: Array, state: State, /) -> State:

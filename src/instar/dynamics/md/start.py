@@ -10,8 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from instar.core.data import Index
-from instar.core.typing import GroupId
+from instar.core.data import Index, Table
+from instar.core.typing import ArrayLike, GroupId, ParticleId, SystemId
 from instar.dynamics.md.forces import computed
 from instar.dynamics.md.state import Particles, State, Systems
 from instar.geometry import AllParticles
@@ -26,17 +26,17 @@ __all__ = ["start"]
 
 
 def start(  # noqa: PLR0913 (all that a state begins with)
-    particles: Any,
-    systems: Any,
+    particles: Table[ParticleId, Any],
+    systems: Table[SystemId, Any],
     potential: Potential,
-    masses: Any,
+    masses: ArrayLike,
     *,
-    velocities: Any = None,
-    skin: Any = 0.0,
-    fixed: Any = None,
-    molecules: Any = None,
-    streams: Any = None,
-    hold_centre: Any = None,
+    velocities: ArrayLike | None = None,
+    skin: ArrayLike = 0.0,
+    fixed: ArrayLike | None = None,
+    molecules: ArrayLike | None = None,
+    streams: ArrayLike | None = None,
+    hold_centre: ArrayLike | None = None,
     forces: bool = True,
     **neighbor_options: Any,
 ) -> State:
@@ -166,14 +166,20 @@ def _degrees(state: State) -> Any:
     return jnp.maximum(count - lost, 0).astype(state.dtype)
 
 
-def _listed(particles: Any, systems: Any, potential: Potential, skin: Any, options: Any) -> Any:
+def _listed(
+    particles: Table[ParticleId, Any],
+    systems: Table[SystemId, Any],
+    potential: Potential,
+    skin: ArrayLike,
+    options: dict[str, Any],
+) -> NeighborList | None:
     if potential.reach is None:
         return None
     excluded = None if potential.exclusions is None else potential.exclusions.partners
     return NeighborList.of(particles, systems, potential.reach, skin, excluded=excluded, **options)
 
 
-def _velocities(given: Any, positions: Any, stay: np.ndarray) -> Any:
+def _velocities(given: ArrayLike | None, positions: Array, stay: np.ndarray) -> Array:
     if given is None:
         return jnp.zeros_like(positions)
     known = np.asarray(given)
@@ -190,7 +196,7 @@ def _charges(data: Any) -> Any:
     return jnp.full_like(data.positions[:, 0], jnp.nan) if charges is None else charges
 
 
-def _masses(given: Any, there: np.ndarray) -> np.ndarray:
+def _masses(given: ArrayLike, there: np.ndarray) -> np.ndarray:
     known = np.broadcast_to(np.asarray(given, float), there.shape)
     bad = there & ~(np.isfinite(known) & (known > 0))
     if bad.any():
@@ -201,7 +207,7 @@ def _masses(given: Any, there: np.ndarray) -> np.ndarray:
     return np.where(there, known, 1)
 
 
-def _streams(given: Any, count: int) -> np.ndarray:
+def _streams(given: ArrayLike | None, count: int) -> np.ndarray:
     if given is None:
         return np.arange(count, dtype=np.uint32)
     known = np.asarray(given)
@@ -212,7 +218,9 @@ def _streams(given: Any, count: int) -> np.ndarray:
     return known.astype(np.uint32)
 
 
-def _held(potential: Potential, everyone: AllParticles, stay: np.ndarray, given: Any) -> np.ndarray:
+def _held(
+    potential: Potential, everyone: AllParticles, stay: np.ndarray, given: ArrayLike | None
+) -> np.ndarray:
     pinned = np.asarray(everyone.system.apply_mask(stay).counts.data) > 0
     if given is None:
         outside = potential.moves_centre
@@ -264,7 +272,9 @@ def _without_fixed(constraints: Constraints, stay: np.ndarray) -> Constraints:
     return Constraints(groups, waters)
 
 
-def _molecules(given: Any, constraints: Constraints, everyone: AllParticles) -> Index[GroupId]:
+def _molecules(
+    given: ArrayLike | None, constraints: Constraints, everyone: AllParticles
+) -> Index[GroupId]:
     """Particles by molecule; those that constraints join are in one."""
     count = everyone.positions.shape[0]
     label = np.arange(count) if given is None else _known_molecules(given, count)
@@ -299,7 +309,7 @@ def _whole(molecule: Index[GroupId], everyone: AllParticles) -> Array:
     return jnp.where(moved, everyone.positions[home] + nearest, everyone.positions)
 
 
-def _known_molecules(given: Any, count: int) -> np.ndarray:
+def _known_molecules(given: ArrayLike, count: int) -> np.ndarray:
     known = np.asarray(given)
     if known.shape != (count,) or known.dtype.kind not in "iu":
         raise ValueError(f"Molecules are {count} whole numbers, one a particle, not {given!r}.")

@@ -11,8 +11,6 @@ heat put in.
 
 from __future__ import annotations
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 from jax import Array
@@ -78,9 +76,9 @@ def velocity_rescaling(time_step: Numbers, temperature: Knob, time_constant: Kno
 class VelocityRescaling(Part):
     """v *= α, where α brings the kinetic energy to a random value of its canonical distribution."""
 
-    time: Any
-    temperature: Any
-    time_constant: Any
+    time: Knob
+    temperature: Knob
+    time_constant: Knob
 
     def __call__(self, key: Array, state: State, /) -> State:
         systems = state.systems.data

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import operator
 import warnings
-from typing import Any
 
 import numpy as np
 from jax.sharding import Mesh as Devices
 
+from instar.core.typing import ArrayLike
 from instar.potentials.ewald.accuracy import Content
 from instar.potentials.ewald.ewald import Ewald, made
 from instar.potentials.ewald.settings import METHODS, Setting, choose, waves_up_to
@@ -23,9 +23,9 @@ class NetChargeWarning(UserWarning):
 
 
 def ewald(
-    charges: Any,
-    system: Any,
-    vectors: Any,
+    charges: ArrayLike,
+    system: ArrayLike,
+    vectors: ArrayLike,
     accuracy: int | float = 1e-6,
     *,
     shortest: int | float = 0.0,
@@ -90,12 +90,12 @@ def ewald(
 
 
 def ewald_with(
-    charges: Any,
-    system: Any,
-    vectors: Any,
+    charges: ArrayLike,
+    system: ArrayLike,
+    vectors: ArrayLike,
     alpha: int | float,
     real_cutoff: int | float,
-    k_max: Any,
+    k_max: ArrayLike,
 ) -> Ewald:
     """An Ewald sum with given settings, the same for all systems; no error is promised.
 
@@ -146,7 +146,7 @@ def ewald_with(
     return made(settings, given.vectors, given.members, given.home, None, numbers)
 
 
-def _three(k_max: Any) -> tuple[int, int, int]:
+def _three(k_max: ArrayLike) -> tuple[int, int, int]:
     try:
         each = [operator.index(k) for k in np.broadcast_to(k_max, (3,)).tolist()]
     except (TypeError, ValueError):
@@ -160,7 +160,7 @@ def _three(k_max: Any) -> tuple[int, int, int]:
 class _Given:
     """Charges and cells, checked, and what follows from them."""
 
-    def __init__(self, charges: Any, system: Any, vectors: Any) -> None:
+    def __init__(self, charges: ArrayLike, system: ArrayLike, vectors: ArrayLike) -> None:
         self.vectors = np.array(vectors, float).reshape(-1, 3, 3)
         count = len(self.vectors)
         charges, system = np.asarray(charges, float), np.asarray(system)
