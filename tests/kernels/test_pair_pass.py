@@ -252,6 +252,7 @@ def test_devices_that_share_the_rows_find_the_same():
         found = []
         for devices in (None, mesh):
             state = instar.md_state(liquid(), ARGON)
+            assert state.neighbors is not None
             listed = state.neighbors.of(
                 state.particles, state.systems, 6.0, 0.5, mesh=devices
             ).updated(state.particles, state.systems)
