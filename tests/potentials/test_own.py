@@ -99,7 +99,7 @@ class Nothing(Potential):
 class Forgets(Potential):
     """Has no return."""
 
-    def apart_from_pairs(self, everyone, request):
+    def apart_from_pairs(self, everyone, request):  # pyright: ignore
         pass
 
 
