@@ -16,6 +16,8 @@ os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=2"
 import resource
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -34,9 +36,10 @@ from fluid import (
     show,
 )
 from jax import Array, lax
-from record import figure, written
+from record import figure, timed, written
 from small_systems import small_systems_speed
 
+from instar import kernels
 from instar.potentials import evaluate
 
 SKINS = (0.3, 0.4)
@@ -85,6 +88,43 @@ def forces_against_the_bare_limit(atoms: int = 4000) -> None:
     )
     extra = best_of(lambda: everything(state), 40) / best_of(lambda: ours(state), 40)
     show("forces with stress and energies against forces alone", extra, "<= 1.2")
+
+
+def kernels_against_jax(atoms: int = 4000, repeats: int = 60) -> None:
+    """Forces, alone and with all else, on one device: both paths turn by turn."""
+    state = melted(fluid([atoms], 0.3))
+    asked = {"forces": {"energy": False}, "everything": {"virial": True}}
+    works = {
+        (k, name): _evaluation(state, k, **asked[name]) for k in (True, False) for name in asked
+    }
+    times: dict[Any, list[float]] = {which: [] for which in works}
+    for _ in range(repeats):
+        for which, work in works.items():
+            start = time.perf_counter()
+            work()
+            times[which].append(time.perf_counter() - start)
+    for (kernel, name), taken in times.items():
+        timed(taken, f"{name}, {'kernel' if kernel else 'JAX'}")
+    best = {which: min(taken) for which, taken in times.items()}
+    print(f"  kernels: {kernels.status().text}; {atoms / best[True, 'forces'] / 1e6:.2f} M atoms/s")
+    for name in asked:
+        show(
+            f"{name}, speed of the kernel against JAX", best[False, name] / best[True, name], "> 1"
+        )
+    extra = best[True, "everything"] / best[True, "forces"]
+    show("kernel: forces with stress and energies against forces alone", extra, "<= 1.15")
+
+
+def _evaluation(state: Fluid, kernel: bool, **asked: Any) -> Callable[[], Any]:
+    """An evaluation by one of the two paths, compiled already."""
+    work = jax.jit(lambda s: evaluate(POTENTIAL, s.particles, s.systems, s.neighbors, **asked))
+
+    def run() -> Any:
+        with kernels.using(kernel):
+            return jax.block_until_ready(work(state))
+
+    run()
+    return run
 
 
 def speed(atoms: int, steps: int, mesh: Any) -> float:
@@ -150,6 +190,7 @@ def memory_here(atoms: int = 1_000_188) -> float:
 
 ROWS = {
     "limit": forces_against_the_bare_limit,
+    "kernels": kernels_against_jax,
     "steps": steps_against_peers,
     "small": small_systems,
     "growth": growth,
@@ -162,5 +203,5 @@ if __name__ == "__main__":
         print(memory_here())
     else:
         with written("forces"):
-            for name in sys.argv[1:] or ["memory", "limit", "steps", "small", "growth"]:
+            for name in sys.argv[1:] or ["memory", "limit", "kernels", "steps", "small", "growth"]:
                 ROWS[name]()

@@ -65,7 +65,7 @@ def test_pairs_are_those_of_all_distances(seed, periodic, has_cell):
     if not has_cell and not any(periodic):
         atoms.set_cell(np.zeros((3, 3)))
     atoms.positions[3] = atoms.positions[1] + rng.normal(0, 0.03, 3)
-    atoms.positions[3] += (rng.integers(-2, 3, 3) * periodic) @ atoms.cell.array
+    atoms.positions[3] += (rng.integers(-2, 3, 3) * periodic) @ cell
     pairs = set(zip(*neighbor_list("ij", atoms, 0.05), strict=True))
     try:
         check_apart(atoms)

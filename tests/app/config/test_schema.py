@@ -17,6 +17,7 @@ from instar.app.config.published import schema
 SCHEMA = schema()
 EXAMPLES = sorted((ROOT / "examples").rglob("*.yaml"))
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES.remove(ROOT / "docs" / "handbook" / "packages.md")  # what it shows has to be installed first
 FULL = {name: {"type": "md", "time_step": "2 fs", **METHODS[name]} for name in METHODS}
 
 

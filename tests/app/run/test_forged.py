@@ -7,7 +7,7 @@ from app.runs import OBSERVE, configuration
 from support import raises
 
 from instar.app.config import load
-from instar.app.run.build import _built
+from instar.app.run.build import _wired
 from instar.app.run.snapshot import arrays_of, restored, sizes_of
 from instar.storage import CheckpointError
 
@@ -18,7 +18,7 @@ def state():
     with jax.enable_x64(True):
         pair = {"type": "radial_distribution", "pair": ["Ar", "Ar"], "reach": "5 angstrom"}
         loaded = load(configuration("nose_hoover", observe=[*OBSERVE[:2], pair]))
-        yield _built(loaded, range(2)).state
+        yield _wired(loaded, range(2)).state
 
 
 def changed(array, value):

@@ -58,5 +58,5 @@ def test_copies_of_a_structure_are_checked_with_all_that_an_object_was_made_for(
     config = configuration(salt, both)
     config["systems"] = [{"structure": salt, "temperature": "10 K", "copies": 2}]
     loaded = load(config)
-    assert isinstance(loaded.potential_of(range(2)), Ewald)
+    assert isinstance(loaded.potentials.of(range(2)), Ewald)
     assert loaded.different(range(2)) == [0, 1]

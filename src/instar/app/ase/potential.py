@@ -16,8 +16,6 @@ from jax.custom_derivatives import SymbolicZero
 
 from instar.app.ase.host import Host, HostState, Results
 from instar.core.assertion import is_collecting, runtime_assert
-from instar.core.data import Index
-from instar.core.typing import SystemId
 from instar.core.utils.jax import dataclass, field
 from instar.geometry import AllParticles
 from instar.potentials import Evaluation, Potential, PotentialError
@@ -261,8 +259,10 @@ def _energy_derivative(ask: Ask, primals: tuple[HostState], tangents: tuple[Host
             )
     found = _results(ask, dataclasses.replace(state, positions=_once(state.positions)))
     moved = _instantiated(change.positions, state.positions)
-    system = Index.integer(state.system, n=state.vectors.shape[0], label=SystemId)
-    energy = system.sum_over(-jnp.sum(found.forces * moved, axis=1)).data
+    there = state.system < state.vectors.shape[0]
+    work = jnp.where(there, jnp.sum(found.forces * moved, axis=1), 0)
+    # By hand, not by `sum_over`: this is transposed, and its choices would be, too.
+    energy = jnp.zeros_like(found.energy).at[state.system].add(-work, mode="drop")
     known = Results(found.energy, None, None, None, found.failed)
     return known, Results(energy, None, None, None, np.zeros(found.failed.shape, jax.dtypes.float0))
 

@@ -12,7 +12,7 @@ import jax
 from instar import kernels
 from instar.app.run.provenance import installed, threads
 from instar.memory.amounts import show
-from instar.memory.readings import readings
+from instar.memory.readings import readings_of
 
 __all__ = ["info"]
 
@@ -33,7 +33,7 @@ def _lines() -> Iterator[tuple[str, str]]:
     yield "precision", "float64, where a configuration does not say float32"
     yield "kernels", kernels.status().text
     yield "compiled", _cache()
-    for reading in readings():
+    for reading in readings_of():
         yield "memory", f"{show(reading.left)} left of {show(reading.limit)} ({reading.source})"
 
 
