@@ -27,6 +27,7 @@ test: kernels
 
 test-long: kernels
 	$(RUN) -m pytest --hypothesis-profile=long
+	INSTAR_KERNELS=off $(RUN) -m pytest tests/laws tests/potentials tests/dynamics
 
 test-reference: kernels
 	@test -n "$(REFERENCE)$(STRUCTURES)" || { echo "Name a folder with reference files, one with frameworks, or both: make test-reference REFERENCE=<folder> STRUCTURES=<folder>" >&2; exit 1; }
