@@ -27,11 +27,13 @@ test: kernels
 
 test-long: kernels
 	$(RUN) -m pytest --hypothesis-profile=long
+	INSTAR_KERNELS=off $(RUN) -m pytest tests/laws tests/potentials tests/dynamics
 
-test-reference: kernels
+test-reference: $(VENV)/.ready
 	@test -n "$(REFERENCE)$(STRUCTURES)" || { echo "Name a folder with reference files, one with frameworks, or both: make test-reference REFERENCE=<folder> STRUCTURES=<folder>" >&2; exit 1; }
 	@test -z "$(REFERENCE)" || test -d "$(REFERENCE)/nist" || { echo "REFERENCE=$(REFERENCE) holds no folder nist" >&2; exit 1; }
 	@test -z "$(STRUCTURES)" || ls "$(STRUCTURES)"/*.cif >/dev/null 2>&1 || { echo "STRUCTURES=$(STRUCTURES) holds no CIF files" >&2; exit 1; }
+	@$(RUN) src/instar/kernels/build.py
 	REFERENCE="$(REFERENCE)" STRUCTURES="$(STRUCTURES)" $(RUN) -m pytest -m reference tests/reference
 
 test-peers: kernels
