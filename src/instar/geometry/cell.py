@@ -406,7 +406,7 @@ def _as_vectors(vectors: ArrayLike) -> np.ndarray:
 def _check(vectors: np.ndarray, periodic: np.ndarray, missing: np.ndarray) -> None:
     """Refuse what spans no volume, naming the first such cell."""
 
-    def refuse(bad: np.ndarray, why: str) -> None:
+    def refuse(bad: np.ndarray | np.bool, why: str) -> None:
         if bad.any():
             first = np.argwhere(bad)[0][: vectors.ndim - 2]
             which = f" (system {', '.join(map(str, first))})" if first.size else ""
