@@ -33,8 +33,9 @@ _IS_X86 = platform.machine().lower() in ("x86_64", "amd64")
 _FLAGS = ["-std=c++17", "-O3", "-fPIC", "-Wall", "-Wextra", "-Wno-psabi"]
 _FLAGS += ["-DINSTAR_X86"] if _IS_X86 else []
 # What is not a number stays so: no flag of -ffast-math but the two that only concern errno and
-# exceptions. Sums are added up in the order that is written.
-_ARITHMETIC = ["-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast"]
+# exceptions. Sums are added up in the order that is written, and products are rounded before:
+# contracted where nothing else needs them, forces would have other bits with a virial than without.
+_ARITHMETIC = ["-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off"]
 
 _X86 = {
     "baseline": [],
