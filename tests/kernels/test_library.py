@@ -93,3 +93,13 @@ def test_info_says_whether_kernels_are_used(capsys):
     told = capsys.readouterr().out
     assert f"kernels      {kernels.status().text}" in told
     assert all(f"\n{name} " in told for name in ("jax", "devices", "precision", "compiled"))
+
+
+def test_the_switch_of_the_environment_is_read_and_another_word_is_told(monkeypatch):
+    monkeypatch.delenv("INSTAR_KERNELS", raising=False)
+    plain = kernels.status()
+    monkeypatch.setenv("INSTAR_KERNELS", "OFF")
+    assert kernels.status() == (False, "switched off")
+    monkeypatch.setenv("INSTAR_KERNELS", "of")
+    told = f"{plain.text}; INSTAR_KERNELS=of is ignored: it is on or off"
+    assert kernels.status() == (plain.used, told)

@@ -79,10 +79,13 @@ def status() -> Status:
     >>> import instar.kernels
     >>> used, text = instar.kernels.status()
     """
-    chosen = _switch.value
-    if chosen is False or (chosen is None and os.environ.get("INSTAR_KERNELS") == "off"):
+    chosen, asked = _switch.value, os.environ.get("INSTAR_KERNELS") or "on"
+    if chosen is False or (chosen is None and asked.lower() == "off"):
         return Status(False, "switched off")
-    return _loaded()
+    used, text = _loaded()
+    if asked.lower() in ("on", "off"):
+        return Status(used, text)
+    return Status(used, f"{text}; INSTAR_KERNELS={asked:.20} is ignored: it is on or off")
 
 
 @functools.cache
