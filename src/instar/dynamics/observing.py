@@ -19,6 +19,7 @@ from instar.core.lens import Lens, lens
 from instar.core.utils.jax import dataclass, field
 from instar.dynamics.part import Part
 from instar.dynamics.state import DynamicState
+from instar.observables.observer import Observer
 
 __all__ = ["Observing", "Schedule", "Watch", "observing", "place_of"]
 
@@ -61,7 +62,7 @@ class Schedule:
 class Watch:
     """Observers by name, and when each of them looks."""
 
-    observers: dict[str, Any]
+    observers: dict[str, Observer]
     schedules: dict[str, Schedule]
 
     def __getitem__(self, name: str) -> Any:
@@ -136,7 +137,7 @@ class Observing(Part):
         return self.step.stored(state)
 
 
-def observing[S: DynamicState](state: S, observers: Mapping[str, Any], every: int) -> S:
+def observing[S: DynamicState](state: S, observers: Mapping[str, Observer], every: int) -> S:
     """The state with observers that look every few steps."""
     schedules = dict.fromkeys(observers, Schedule.of(every))
     watch = Watch(dict(observers), schedules)

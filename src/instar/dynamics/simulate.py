@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from instar.core.propagator import Repair, advance
 from instar.core.utils.precision import precision_of
@@ -13,6 +12,7 @@ from instar.dynamics.observing import Observing, observing
 from instar.dynamics.part import Part
 from instar.dynamics.state import DynamicState, check_state
 from instar.dynamics.streams import key_of
+from instar.observables.observer import Observer
 
 __all__ = ["ExplosionWarning", "advanced", "simulate", "warn_of"]
 
@@ -27,7 +27,7 @@ def simulate[S: DynamicState](
     steps: int,
     *,
     seed: int = 0,
-    observers: Mapping[str, Any] | None = None,
+    observers: Mapping[str, Observer] | None = None,
     every: int = 1,
     on_repair: Callable[[Repair], None] | None = None,
 ) -> S:

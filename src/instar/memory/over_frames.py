@@ -52,7 +52,7 @@ class Evaluated:
 
 
 def over_frames(
-    function: Any,
+    function: Callable[[Any], Any],
     frames: Any,
     *,
     budget: str | int | float | Budget | None = None,

@@ -101,6 +101,7 @@ def test_resuming_a_run_that_is_done_changes_nothing(finished):
     again = resume(finished.path)
     for name, values in recorded(again.path).items():
         np.testing.assert_array_equal(values, before[name])
+    assert "The run had ended already; --steps makes it longer." in again.directory.log.read_text()
 
 
 def test_a_run_that_is_made_longer_is_the_one_of_that_length_to_the_bit(tmp_path, finished):

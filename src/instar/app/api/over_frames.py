@@ -29,7 +29,7 @@ _WIDE = tuple(map(np.dtype, ("float64", "complex128", "int64", "uint64")))
 
 
 def over_frames(
-    function: Any,
+    function: Callable[[Any], Any],
     frames: Any,
     *,
     budget: str | int | float | None = None,

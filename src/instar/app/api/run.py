@@ -188,6 +188,8 @@ def resume(
             plan = dataclasses.replace(directory.plan(), budget=budget)
             loop = RunLoop(directory, loaded, plan, HighWater(), say, shown)
             loop.take_up()
+            if not loop.left:
+                say("The run had ended already; --steps makes it longer.")
             check_disk(loaded, directory.path, 1 - loop.made / loop.total)
             if steps is None:
                 directory.write_resolved(loaded)

@@ -25,6 +25,7 @@ from instar.dynamics.part import Part
 from instar.dynamics.simulate import advanced, warn_of
 from instar.dynamics.state import check_state
 from instar.neighbors import Sizes
+from instar.observables.observer import Observer
 
 __all__ = ["begin_blocks", "simulate_blocks"]
 
@@ -66,9 +67,9 @@ def simulate_blocks(
     steps: int,
     *,
     seed: int = 0,
-    observers: Callable[[State], Mapping[str, Any]] | None = None,
+    observers: Callable[[State], Mapping[str, Observer]] | None = None,
     every: int = 1,
-    devices: Sequence[Any] | None = None,
+    devices: Sequence[jax.Device] | None = None,  # pyright: ignore[reportInvalidTypeForm]
     on_repair: Callable[[int, Repair], None] | None = None,
 ) -> list[State]:
     """Every block after that many more steps, as `simulate` does it for one state.
