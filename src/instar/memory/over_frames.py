@@ -52,7 +52,7 @@ class Evaluated:
 
 
 def over_frames(
-    function: Callable[[Any], Any],
+    function: Any,
     frames: Any,
     *,
     budget: str | int | float | Budget | None = None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
@@ -25,11 +25,16 @@ from instar.memory import Event, Plan, Watcher, show
 
 __all__ = ["over_frames"]
 
+if TYPE_CHECKING:
+    OfFrame = Callable[[Any], Any]
+else:
+    OfFrame = Any  # what is none is refused in words
+
 _WIDE = tuple(map(np.dtype, ("float64", "complex128", "int64", "uint64")))
 
 
 def over_frames(
-    function: Callable[[Any], Any],
+    function: OfFrame,
     frames: Any,
     *,
     budget: str | int | float | None = None,
