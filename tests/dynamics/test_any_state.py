@@ -11,6 +11,7 @@ import pytest
 from instar.core.data import Index, Table
 from instar.core.typing import GroupId, SystemId
 from instar.core.utils.jax import dataclass
+from instar.core.utils.random import key_of
 from instar.dynamics import (
     DynamicState,
     ExplosionWarning,
@@ -22,7 +23,6 @@ from instar.dynamics import (
     step_of,
     system_normals,
 )
-from instar.dynamics.streams import key_of
 from instar.observables import Rows, RunningBlocks, Series
 
 COUNTS = (2, 3, 1)

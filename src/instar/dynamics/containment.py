@@ -73,8 +73,11 @@ def explosions(state: DynamicState) -> tuple[Explosion, ...]:
     )
 
 
-def contained[S: DynamicState](before: S, after: S) -> S:
-    """``after``, but for systems that are not finite any more: they are as before, for good."""
+def contained[S: DynamicState](before: S, after: S, unless: Array | None = None) -> S:
+    """``after``, but for systems that are not finite any more: they are as before, for good.
+
+    ``unless`` it is only prepared for a step: then it is that step which can't be made.
+    """
     vital = dict(after.vital())
     broken = ~_finite(vital.pop("systems"))
     made = {name: getattr(after, name).data for name in vital}
@@ -100,6 +103,8 @@ def contained[S: DynamicState](before: S, after: S) -> S:
     trouble = jnp.any(broken) | jnp.any(frozen)
     for suspect in suspects.values():
         trouble = jnp.any(suspect) | trouble
+    if unless is not None:
+        trouble = trouble & ~unless
     tables = lax.cond(trouble, kept, lambda _, new: new, _data(before, names), _data(after, names))
     return after.with_tables(tables)
 

@@ -12,9 +12,10 @@ from jax import Array
 
 from instar.core.typing import ArrayLike
 from instar.core.utils.jax import dataclass, is_traced
+from instar.core.utils.random import module_of
 from instar.dynamics.state import DynamicState
 
-__all__ = ["Knob", "Numbers", "Ramp", "checked", "checked_every", "knob", "scaled"]
+__all__ = ["Knob", "Numbers", "Ramp", "checked", "checked_every", "knob", "known_knob", "scaled"]
 
 
 @dataclass
@@ -69,13 +70,19 @@ def knob(value: Knob, state: DynamicState) -> Array:
     return _one_per_system(jnp.asarray(now, state.dtype), len(state.systems))
 
 
-def _one_per_system(given: Array, systems: int) -> Array:
+def known_knob(value: Knob, state: DynamicState) -> np.ndarray:
+    """A knob whose numbers are known; on the host."""
+    now = value.at(state.step, state.dtype) if isinstance(value, Ramp) else value
+    return _one_per_system(np.asarray(now, state.dtype), len(state.systems))
+
+
+def _one_per_system(given: Any, systems: int) -> Any:
     if given.ndim and given.shape[0] not in (1, systems):
         raise ValueError(
             f"There are {systems} systems, but a knob with {given.shape[0]} values.\n"
             "Give one number for all systems, or one each."
         )
-    return jnp.broadcast_to(given, (systems, *given.shape[1:]))
+    return module_of(given).broadcast_to(given, (systems, *given.shape[1:]))
 
 
 def checked(name: str, value: Any, least: Literal["above", "from", "any"] = "above") -> Any:

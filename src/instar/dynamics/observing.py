@@ -17,7 +17,7 @@ from jax import Array, lax
 
 from instar.core.lens import Lens, lens
 from instar.core.utils.jax import dataclass, field
-from instar.dynamics.part import Part
+from instar.dynamics.part import Part, Unless
 from instar.dynamics.state import DynamicState
 from instar.observables.observer import Observer
 
@@ -113,24 +113,47 @@ def _looked(observer: Any, due: Array, state: DynamicState) -> Any:
 
 @dataclass
 class Observing(Part):
-    """A step, and after it a look at the state."""
+    """A step, and after it a look at the state.
+
+    Where ``waits`` is true, there is no step, but what the next one begins with is made. It is a
+    number among others to the program, or None in programs that never wait.
+    """
 
     step: Part
+    waits: Any = None
+
+    @property
+    def preparing(self) -> Observing:
+        """The same program, which makes what a step begins with."""
+        return dataclasses.replace(self, waits=np.ones((), bool))
 
     def __call__(self, key: Array, state: Any, /) -> Any:
-        state = self.step(key, state)
+        step, state = self._waiting(state)
+        state = step(key, state)
         return dataclasses.replace(state, observed=state.observed.updated(state))
 
     def stride(self, key: Array, state: Any, first: Any, last: Any) -> tuple[Any, Any]:
         """Steps up to the next one after which there is something to see, and a look."""
+        step, state = self._waiting(state)
         if state.makes_strides:
             last = first + state.observed.next_due(state.step, last - first)
-        state, number = state.stride(self.step, key, first, last)
+        state, number = state.stride(step, key, first, last)
         return dataclasses.replace(state, observed=state.observed.updated(state)), number
+
+    def _waiting(self, state: Any) -> tuple[Part, Any]:
+        """What to do with which state; where it waits, with the end of the step before."""
+        if self.waits is None:
+            return self.step, state
+        before = state.step - jnp.asarray(self.waits).astype(state.step.dtype)
+        return Unless(self.step, self.waits), dataclasses.replace(state, step=before)
 
     def begin(self, state: Any) -> Any:
         """With what the step needs."""
         return self.step.begin(state)
+
+    def laid_out(self, state: Any) -> Any:
+        """As `begin`, but what the step prepares is not computed yet."""
+        return self.step.laid_out(state)
 
     def stored(self, state: Any) -> Array:
         """What the step stores."""

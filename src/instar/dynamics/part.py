@@ -2,24 +2,29 @@
 
 A step is a propagator of a state made of tables, whatever its kind. Parts are propagators as well;
 besides, a part may add columns of its own to a state before a run, and say which energy it stores.
+
+The program of a step also makes what the first step begins with (`unless`): where it waits, only
+the parts that prepare do something. So a run needs no other program for its first forces.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import itertools
+from collections.abc import Iterable
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import Array
+from jax import Array, lax
 
 from instar.core.utils.jax import dataclass, field
 from instar.core.utils.precision import precision_of
 from instar.dynamics.containment import contained
 from instar.dynamics.state import DynamicState
 
-__all__ = ["Part", "Step", "begun", "step_of"]
+__all__ = ["Part", "Step", "Unless", "begun", "step_of"]
 
 
 @dataclass
@@ -36,9 +41,22 @@ class Part:
         """
         return state.stride(self, key, first, last)
 
+    @property
+    def prepares(self) -> bool:
+        """Whether it makes what the next step begins with, such as forces, and moves nothing."""
+        return False
+
+    def unless(self, waits: Array, key: Array, state: Any) -> Any:
+        """The state after this part; where it ``waits``, only what it prepares is made."""
+        return lax.cond(waits, lambda state: state, lambda state: self(key, state), state)
+
     def begin(self, state: Any) -> Any:
         """The state with what this part needs, checked; on the host, before a run."""
         return state
+
+    def laid_out(self, state: Any) -> Any:
+        """As `begin`, but what a step prepares is not computed yet."""
+        return self.begin(state)
 
     def stored(self, state: Any) -> Array:
         """Energy (systems,) in eV that belongs to the conserved quantity."""
@@ -56,11 +74,37 @@ class Step(Part):
     order: tuple[int, ...] = field(static=True)
 
     def __call__[S: DynamicState](self, key: Array, state: S, /) -> S:
+        moved = self._after(range(len(self.order)), key, state)
+        return self._made(state, contained(state, moved))
+
+    @property
+    def prepares(self) -> bool:
+        """If one of its parts does."""
+        return any(part.prepares for part in self.parts)
+
+    def unless(self, waits: Array, key: Array, state: Any) -> Any:
+        """The state after all parts; where they wait, with what they prepare."""
         moved = state
-        for place, number in enumerate(self.order):
-            moved = self.parts[number](jax.random.fold_in(key, place), moved)
-        moved = contained(state, moved)
-        return self._accounted(dataclasses.replace(moved, step=state.step + 1))
+        places = range(len(self.order))
+        for prepares, some in itertools.groupby(places, lambda n: self._part(n).prepares):
+            if prepares:
+                for place in some:
+                    own = jax.random.fold_in(key, place)
+                    moved = self._part(place).unless(waits, own, moved)
+            else:
+                moved = self._after_unless(waits, list(some), key, moved)
+        return self._made(state, contained(state, moved, unless=waits))
+
+    def _after(self, places: Iterable[int], key: Array, state: Any) -> Any:
+        for place in places:
+            state = self._part(place)(jax.random.fold_in(key, place), state)
+        return state
+
+    def _after_unless(self, waits: Array, places: list[int], key: Array, state: Any) -> Any:
+        return lax.cond(waits, lambda state: state, lambda s: self._after(places, key, s), state)
+
+    def _part(self, place: int) -> Part:
+        return self.parts[self.order[place]]
 
     def begin[S: DynamicState](self, state: S) -> S:
         """The state with what all parts need."""
@@ -68,6 +112,16 @@ class Step(Part):
             for part in self.parts:
                 state = part.begin(state)
             return self._accounted(state)
+
+    def laid_out[S: DynamicState](self, state: S) -> S:
+        """As `begin`, but what it prepares is not computed yet."""
+        with precision_of(state):
+            for part in self.parts:
+                state = part.laid_out(state)
+            return state
+
+    def _made(self, before: Any, after: Any) -> Any:
+        return self._accounted(dataclasses.replace(after, step=before.step + 1))
 
     def _accounted(self, state: Any) -> Any:
         return state.accounted(self.stored(state))
@@ -78,6 +132,17 @@ class Step(Part):
         for part in self.parts:
             total += part.stored(state)
         return total
+
+
+@dataclass
+class Unless(Part):
+    """A step, or where it ``waits`` (an array of data) only what it prepares."""
+
+    step: Part
+    waits: Any
+
+    def __call__(self, key: Array, state: Any, /) -> Any:
+        return self.step.unless(self.waits, key, state)
 
 
 def begun[T](column: T | None) -> T:

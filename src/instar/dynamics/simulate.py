@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 
 from instar.core.propagator import Repair, advance
 from instar.core.utils.precision import precision_of
+from instar.core.utils.random import key_of
 from instar.dynamics.containment import explosions
 from instar.dynamics.observing import Observing, observing
 from instar.dynamics.part import Part
 from instar.dynamics.state import DynamicState, check_state
-from instar.dynamics.streams import key_of
 from instar.observables.observer import Observer
 
 __all__ = ["ExplosionWarning", "advanced", "simulate", "warn_of"]

@@ -16,24 +16,17 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
+from instar.core.utils.random import module_of, threefry, words_of
 from instar.dynamics.state import DynamicState
 
 __all__ = [
     "chi_squared",
-    "key_of",
+    "known_normals",
     "normals",
     "system_matrices",
     "system_normals",
     "system_uniforms",
 ]
-
-_ROTATIONS = (13, 15, 26, 6, 17, 29, 16, 24)
-
-
-def key_of(seed: int) -> Array:
-    """What all random numbers of a seed come from; all its bits count, in either precision."""
-    key = jax.random.key(seed % 2**32 if seed >= 0 else seed)
-    return jax.random.fold_in(key, seed >> 32) if seed >= 2**32 else key
 
 
 def normals(key: Array, state: Any) -> Array:
@@ -47,6 +40,22 @@ def normals(key: Array, state: Any) -> Array:
     z, _ = box_muller(other, turn, state.dtype)
     # Without the barrier all of this would be worked out once for each use.
     return lax.optimization_barrier(jnp.stack([x, y, z], axis=1))
+
+
+def known_normals(
+    key: Array, stream: np.ndarray, system: np.ndarray, number: np.ndarray, dtype: Any
+) -> np.ndarray:
+    """As `normals` draws them, up to rounding, for columns that are known; on the host."""
+    blank = np.zeros_like(stream)
+    one, other = threefry(*words_of(key), np.zeros(2, np.uint32), np.arange(2, dtype=np.uint32))
+    first, second = one ^ other
+    words = threefry(first, second, stream, blank)
+    there = (system >= 0) & (system < len(stream))
+    first, second = (np.where(there, word[np.where(there, system, 0)], 0) for word in words)
+    number = number.astype(np.uint32)
+    blocks = [threefry(first, second, number, np.full_like(number, n)) for n in range(2)]
+    (x, y), (z, _) = (box_muller(radial, angular, dtype) for radial, angular in blocks)
+    return np.stack([x, y, z], axis=1)
 
 
 def system_normals(key: Array, state: DynamicState, count: int) -> Array:
@@ -110,45 +119,30 @@ def _system_words(key: Array, state: DynamicState) -> tuple[Array, Array]:
     return threefry(first, second, stream, jnp.zeros_like(stream))
 
 
-def threefry(first: Array, second: Array, x: Array, y: Array) -> tuple[Array, Array]:
-    """Two random words from a key of two words and a counter of two words."""
-    first, second = (jnp.broadcast_to(word, x.shape) for word in (first, second))
-    keys = (first, second, first ^ second ^ np.uint32(0x1BD11BDA))
-    x, y = x + first, y + second
-    for turn in range(20):
-        x = x + y
-        rotation = _ROTATIONS[turn % 8]
-        y = ((y << np.uint32(rotation)) | (y >> np.uint32(32 - rotation))) ^ x
-        if turn % 4 == 3:
-            block = turn // 4 + 1
-            x = x + keys[block % 3]
-            y = y + keys[(block + 1) % 3] + np.uint32(block)
-    return x, y
-
-
-def box_muller(radial: Array, angular: Array, dtype: np.dtype) -> tuple[Array, Array]:
+def box_muller(radial: Any, angular: Any, dtype: np.dtype) -> tuple[Any, Any]:
     """Two standard normal numbers from two words: r = √(−2 ln u), at a random angle.
 
     Tails reach 6.7 standard deviations. Sine and cosine are Taylor series within ±π/4, turned by
     the quadrant that two bits of the word choose: by far faster than general ones.
     """
-    radius = jnp.sqrt(-2 * jnp.log(_uniform(radial, dtype)))
+    module = module_of(radial)
+    radius = module.sqrt(-2 * module.log(_uniform(radial, dtype)))
     quadrant = angular >> np.uint32(30)
     within = (angular & np.uint32(2**30 - 1)).astype(jnp.int32) - 2**29
     x = (within.astype(dtype) + 0.5) * (math.pi / 2**31)
     square = x * x
-    sine, cosine = jnp.zeros_like(x), jnp.zeros_like(x)
+    sine, cosine = module.zeros_like(x), module.zeros_like(x)
     for power in range(14, 0, -2):
         cosine = (1 + cosine) * square * (-1 / (power * (power - 1)))
         sine = (1 + sine) * square * (-1 / (power * (power + 1)))
     sine, cosine = x * (1 + sine), 1 + cosine
     odd = quadrant % 2 == 1
-    along, across = jnp.where(odd, sine, cosine), jnp.where(odd, cosine, sine)
-    along = jnp.where((quadrant == 1) | (quadrant == 2), -along, along)
-    across = jnp.where(quadrant >= 2, -across, across)
+    along, across = module.where(odd, sine, cosine), module.where(odd, cosine, sine)
+    along = module.where((quadrant == 1) | (quadrant == 2), -along, along)
+    across = module.where(quadrant >= 2, -across, across)
     return radius * along, radius * across
 
 
-def _uniform(word: Array, dtype: np.dtype) -> Array:
+def _uniform(word: Any, dtype: np.dtype) -> Any:
     """A number within (0, 1], evenly spaced by 2⁻³²."""
     return (word.astype(dtype) + 0.5) * 2.0**-32

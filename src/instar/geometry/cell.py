@@ -19,6 +19,7 @@ from jax import Array
 
 from instar.core.typing import ArrayLike
 from instar.core.utils.jax import dataclass, field, is_traced
+from instar.core.utils.on_device import on_device
 
 __all__ = ["Cell", "CellError"]
 
@@ -94,12 +95,8 @@ class Cell:
         _check(given, axes, missing)
         complete = _completed(given, missing)
         off_axis = complete[..., ~np.eye(3, dtype=bool)]
-        return Cell(
-            jnp.asarray(complete),
-            jnp.asarray(axes),
-            jnp.asarray(~missing.any(axis=-1)),
-            orthorhombic=not off_axis.any(),
-        )
+        columns = on_device((complete, axes, ~missing.any(axis=-1)))
+        return Cell(*columns, orthorhombic=not off_axis.any())
 
     @staticmethod
     def box(edges: ArrayLike, periodic: ArrayLike = True) -> Cell:

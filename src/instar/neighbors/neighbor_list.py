@@ -29,6 +29,7 @@ from instar.core.data import Buffered, Index, Table
 from instar.core.lens import Lens
 from instar.core.typing import HasPositions, HasSystem, ParticleId, SystemId
 from instar.core.utils.jax import dataclass, field
+from instar.core.utils.on_device import on_device
 from instar.geometry import Cell
 from instar.neighbors.blocks import block_shape, over_blocks
 from instar.neighbors.exclusion import are_close, excluded_rows, without
@@ -156,25 +157,27 @@ class NeighborList:
             sizes = estimate(known, subdivision)
         count = positions.shape[0]
         blocks, width = block_shape(count, mesh)
+        dtype = positions.dtype
+        images = np.full(sizes.images, count, np.int32), np.zeros((sizes.images, 3), np.int32)
+        columns = {
+            "rows": np.zeros((blocks, width), np.int32),
+            "slots": np.zeros((blocks, sizes.neighbors, width), np.int32),
+            "place": np.zeros(count, np.int32),
+            "positions": np.full(positions.shape, np.nan, dtype),  # further away than any skin
+            "cutoff": cutoffs,
+            "skin": skins,
+            "settled": np.ones((), bool),
+        }
         return NeighborList(
-            images=Images(
-                jnp.full(sizes.images, count, jnp.int32),
-                jnp.zeros((sizes.images, 3), jnp.int32),
-            ),
-            rows=jnp.zeros((blocks, width), jnp.int32),
-            slots=jnp.zeros((blocks, sizes.neighbors, width), jnp.int32),
-            place=jnp.zeros(count, jnp.int32),
-            positions=jnp.full_like(positions, jnp.nan),  # further away than any skin
+            images=Images(*on_device(images)),
+            **on_device(columns),
             system=system,
             vectors=cell.vectors,
             periodic=cell.periodic,
-            cutoff=jnp.asarray(cutoffs),
-            skin=jnp.asarray(skins),
             words=sizes.words,
             subdivision=sizes.subdivision,
             mesh=mesh,
             excluded=excluded,
-            settled=jnp.ones((), bool),
         )
 
     # Keeping up to date -------------------------------------------------------------------
@@ -292,8 +295,8 @@ class NeighborList:
         spread = NamedSharding(self.mesh, PartitionSpec(self.mesh.axis_names))
         return dataclasses.replace(
             jax.device_put(self, everywhere),
-            rows=jax.device_put(self.rows, spread),
-            slots=jax.device_put(self.slots, spread),
+            rows=jax.device_put(np.asarray(self.rows), spread),
+            slots=jax.device_put(np.asarray(self.slots), spread),
         )
 
     def _made(

@@ -11,12 +11,12 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
 from instar.core.capacity import FixedCapacity
 from instar.core.utils.jax import dataclass, field
+from instar.core.utils.on_device import on_device
 from instar.core.utils.precision import in_precision
 from instar.observables.selection import ObserverError
 
@@ -43,8 +43,9 @@ class Rows:
         if room < 1:
             raise ObserverError(f"There is room for one row or more, not for {room}.")
         shapes = jax.eval_shape(function, state)
-        rows = jax.tree.map(lambda leaf: jnp.zeros((room, *leaf.shape), leaf.dtype), shapes)
-        return Rows(function, rows, jnp.zeros(room, jnp.uint32), jnp.zeros((), jnp.int32))
+        rows = jax.tree.map(lambda leaf: np.zeros((room, *leaf.shape), leaf.dtype), shapes)
+        steps, count = np.zeros(room, np.uint32), np.zeros((), np.int32)
+        return Rows(function, *on_device((rows, steps, count)))
 
     def update(self, state: Any) -> Rows:
         """With one more row."""

@@ -385,16 +385,16 @@ def test_the_first_row_is_that_of_the_first_method(tmp_path):
 
 
 def test_a_run_that_is_stopped_before_its_first_step_has_its_start_once(tmp_path, monkeypatch):
-    begun = loop.beginning
+    fetched = loop.fetched
 
     def stopped(*arguments):
         signal.raise_signal(signal.SIGINT)
-        return begun(*arguments)
+        return fetched(*arguments)
 
-    monkeypatch.setattr(loop, "beginning", stopped)
+    monkeypatch.setattr(loop, "fetched", stopped)
     with pytest.raises(StoppedError):
         run(staged([{"steps": 10}]), tmp_path / "cut")
-    monkeypatch.setattr(loop, "beginning", begun)
+    monkeypatch.setattr(loop, "fetched", fetched)
     resume(tmp_path / "cut")
     assert instar.open(tmp_path / "cut").thermo["step"].tolist() == [0, 5, 10]
 

@@ -33,7 +33,7 @@ def counted(monkeypatch):
 
     count(sys.modules[load.__module__], "read_yaml", "read")
     count(potentials, "_summed", "potential made")
-    count(Step, "__call__", "step traced")
+    count(Step, "unless", "step traced")
     return found
 
 

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from ase import Atoms
 
@@ -20,9 +19,10 @@ from instar.app.ase.structures import (
 )
 from instar.app.config.potentials import PotentialLike, Recipe, Trust, recipe_of, require
 from instar.app.evaluation.point import tabled
+from instar.core.utils.on_device import on_device
+from instar.core.utils.random import folded, key_of
 from instar.dynamics.knobs import Numbers
 from instar.dynamics.md import State, draw_velocities, start
-from instar.dynamics.streams import key_of
 from instar.potentials import Potential
 
 __all__ = ["fixed_atoms", "md_blocks", "md_state", "state_of"]
@@ -224,14 +224,15 @@ def state_of(
     )
     if temperature is None:
         return state
-    key = jax.random.fold_in(key_of(seed), 2**32 - 1)
+    key = folded(key_of(seed), 2**32 - 1)
     own = np.array([t is None for t in np.ravel(np.asarray(temperature, object))])
     if not own.any():
         return draw_velocities(key, state, temperature)
     drawn = draw_velocities(key, state, [0.0 if t is None else t for t in temperature])
-    own = state.systems.set_data(jnp.asarray(own))[state.particles.data.system][:, None]
-    kept = jnp.where(own, state.particles.data.velocities, drawn.particles.data.velocities)
-    return drawn.with_particles(velocities=kept)
+    data = state.particles.data
+    system = np.minimum(np.asarray(data.system.indices), len(own) - 1)
+    before, after = (np.asarray(one) for one in (data.velocities, drawn.particles.data.velocities))
+    return drawn.with_particles(velocities=on_device(np.where(own[system][:, None], before, after)))
 
 
 def _stacked(columns: Iterable[np.ndarray], which: np.ndarray, free: np.ndarray) -> np.ndarray:

@@ -7,7 +7,6 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 from ase import Atoms
 from ase.geometry import wrap_positions
@@ -17,6 +16,7 @@ from instar.app.ase.coincidence import coincident
 from instar.core.data import Index, Table
 from instar.core.typing import Label, ParticleId, SystemId
 from instar.core.utils.jax import dataclass
+from instar.core.utils.on_device import on_device
 from instar.geometry import Cell
 from instar.geometry.cell import CellError
 from instar.potentials.structures import Structures
@@ -125,12 +125,12 @@ def tables(
     count = len(structures)
     free = 0 if rows is None else rows - len(codes)
     particles = Particles(
-        positions=jnp.asarray(_positions(structures, dtype, free), dtype),
+        positions=on_device(np.asarray(_positions(structures, dtype, free), dtype)),
         system=Index.integer(
             np.pad(structures.system, (0, free), constant_values=count), n=count, label=SystemId
         ),
-        labels=Index(vocabulary, jnp.asarray(np.pad(codes, (0, free)))),
-        charges=jnp.asarray(np.pad(structures.charges, (0, free)), dtype),
+        labels=Index(vocabulary, on_device(np.pad(codes, (0, free)))),
+        charges=on_device(np.pad(structures.charges, (0, free)).astype(dtype)),
     )
     cell = _cells(structures, dtype)
     return Table.arange(particles, label=ParticleId), Table.arange(Systems(cell), label=SystemId)

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import jax
+import numpy as np
 
 from instar.app.config import Loaded
 from instar.app.config.base import ConfigurationError
 from instar.app.run.kinds import Kind, kind_of
 from instar.app.run.rows import watched
 from instar.app.run.snapshot import sizes_of
-from instar.core.propagator import program
+from instar.core.propagator import Repair, advance, program
+from instar.core.utils.random import key_of
 from instar.dynamics import Observing
-from instar.dynamics.streams import key_of
 from instar.memory import MemoryPlanError, need_of
 from instar.memory.budget import FIXED, taken_by
 from instar.storage import StorageError
 
-__all__ = ["Job", "OutgrownError", "Phase", "built", "bytes_of", "need_of_chunk"]
+__all__ = ["Job", "OutgrownError", "Phase", "built", "bytes_of", "need_of_chunk", "prepared"]
 
 
 class Phase(NamedTuple):
@@ -79,16 +79,19 @@ def built(
     systems: range | None = None,
     limit: int | None = None,
     blocks: int | None = None,
+    *,
+    ready: bool = True,
 ) -> Job:
     """The job of some systems of a configuration; call under ``jax.enable_x64`` for float64.
 
     They move in so many blocks (`Kind.blocks_of`), or as is fastest. What turns out not to fit
     together is a `ConfigurationError`. Nothing is computed for systems that need more than
-    ``limit`` bytes.
+    ``limit`` bytes, or if they need not be ``ready`` for their first step.
     """
     some = range(len(loaded.systems)) if systems is None else systems
     try:
-        return _made_ready(_wired(loaded, some, blocks), loaded.config.precision, limit)
+        job = _wired(loaded, some, blocks)
+        return _made_ready(job, limit) if ready else job
     except (StorageError, ConfigurationError, MemoryPlanError):
         raise
     except ValueError as error:
@@ -100,13 +103,13 @@ def _wired(loaded: Loaded, systems: range, blocks: int | None = None) -> Job:
     state = kind.state(systems, blocks)
     steps = kind.steps(systems)
     for step in reversed(steps):  # the first one comes last, and is what the state is ready for
-        state = step.begin(state)
+        state = step.laid_out(state)
     state, longest = watched(kind, state)
     before = [None, *(stage.method for stage in loaded.stages)]
     phases = tuple(
         Phase(
             stage.name,
-            Observing(step),
+            Observing(step, np.zeros((), bool)),
             stage.last,
             most,
             stage.first if stage.first and stage.method != method else None,
@@ -116,23 +119,31 @@ def _wired(loaded: Loaded, systems: range, blocks: int | None = None) -> Job:
     return Job(kind, systems, kind.placed(state), phases, loaded.config.seed)
 
 
-def _made_ready(job: Job, precision: str, limit: int | None) -> Job:
-    """With forces, and what a chunk of its steps needs: two programs, compiled side by side."""
-    with ThreadPoolExecutor(1) as pool:
-        beside = pool.submit(_need_in, precision, job)
-        job.kind.compile(job.state)
-        need = beside.result()
-    if limit is not None and need > limit:
-        raise OutgrownError(need)
-    state, sizes = job.kind.ready(job.state), sizes_of(job.state)
-    if sizes_of(state) != sizes:
+def _made_ready(job: Job, limit: int | None) -> Job:
+    """With what its steps need, and what the first of them begins with."""
+    need, sizes = 0, sizes_of(job.state)
+
+    def fits(state: Any) -> None:
+        nonlocal need
         need = need_of_chunk(job, state)
+        if limit is not None and need > limit:
+            raise OutgrownError(need)
+
+    fits(job.state)
+    state = prepared(job, job.state, lambda repair: fits(repair.state))
     return dataclasses.replace(job, state=state, need=need, sizes=sizes)
 
 
-def _need_in(precision: str, job: Job) -> int:
-    with jax.enable_x64(precision == "float64"):  # each thread has its own
-        return need_of_chunk(job, job.state)
+def prepared(job: Job, state: Any, on_repair: Callable[[Repair], None]) -> Any:
+    """The state with what its next step begins with, such as forces, and a first look at it.
+
+    It is the program of the steps that makes it; nothing else is compiled.
+    """
+    first = int(state.step)
+    step = job.phase_at(first).step
+    if not step.step.prepares:
+        state = job.kind.placed(job.kind.ready(state))
+    return advance(step.preparing, job.key, state, 1, start=first, on_repair=on_repair)
 
 
 def need_of_chunk(job: Job, state: Any) -> int:

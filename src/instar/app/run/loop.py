@@ -16,7 +16,7 @@ import numpy as np
 
 from instar.app.config import Loaded
 from instar.app.run.agreement import check_agreement, marks_of
-from instar.app.run.build import Job, OutgrownError, Phase, built, bytes_of, need_of_chunk
+from instar.app.run.build import Job, OutgrownError, Phase, built, bytes_of, need_of_chunk, prepared
 from instar.app.run.columns import appending, recording_of
 from instar.app.run.directory import RunDirectory, RunDirectoryError
 from instar.app.run.documents import wrong_meta
@@ -25,7 +25,7 @@ from instar.app.run.findings import remove_findings, write_findings
 from instar.app.run.planning import cut, systems_of
 from instar.app.run.progress import Progress
 from instar.app.run.provenance import threads
-from instar.app.run.rows import beginning, fetched, findings
+from instar.app.run.rows import fetched, findings
 from instar.app.run.snapshot import arrays_of, restored, sizes_of
 from instar.app.run.standing import End, Standing
 from instar.core.propagator import Repair, advance
@@ -189,7 +189,7 @@ class RunLoop:
         end = self.standing.ends.get(systems_of(self.plan, batch).start)
         if end is None:
             self.segments_before = self.segments
-            self._begin_batch(self.limit)
+            self._begin_batch()
         else:
             path = checkpoint_path(self.directory.checkpoints, end.checkpoint)
             self._restore(read_checkpoint(path))
@@ -208,31 +208,35 @@ class RunLoop:
     def _restore(self, found: Checkpoint) -> None:
         """The state of a checkpoint; what has come so far is not stopped by its memory."""
         remove_end(self.directory, systems_of(self.plan, self.batch).start)
-        job = self._begin_batch(None, found.meta.get("blocks", 0))
+        systems = systems_of(self.plan, self.batch)
+        with self.memory.high_water.apart():
+            job = built(self.loaded, systems, None, found.meta.get("blocks", 0), ready=False)
+        self._take(job)
         state = restored(self.state, found.arrays, found.meta["sizes"] or {})
         self.state = job.kind.placed(state)
         with self.memory.high_water.apart():
             need = need_of_chunk(job, self.state)
+        self.prepared = {job.phase_at(min(int(self.state.step), job.last - 1)).name}
         if need > self.limit:
             self.say(f"The run needs {show(need)}, more than the {show(self.limit)} it may take.")
         self.limit = max(self.limit, need)
         self.memory.planned = max(self.memory.planned, need)
 
-    def _begin_batch(self, limit: int | None, blocks: int | None = None) -> Job:
-        """The batch, at its first step; in so many blocks if it is known in how many."""
+    def _begin_batch(self) -> None:
+        """The batch, at its first step."""
         systems = systems_of(self.plan, self.batch)
         job, self.ready = self.ready, None
         if job is None or job.systems != systems:
             with self.memory.high_water.apart():
-                job = built(self.loaded, systems, limit, blocks)
+                job = built(self.loaded, systems, self.limit)
+        self._take(job)
+        self._check_need(job.need)
+        self._say_what_grew("before the first step", job.sizes or {}, sizes_of(job.state))
+
+    def _take(self, job: Job) -> None:
         self.job, self.state = dataclasses.replace(job, state=None), job.state
         self.chunk, self.prepared = 1, {job.phase_at(0).name}
         self.memory.state = bytes_of(job.state) if jax.default_backend() == "cpu" else 0
-        if limit is not None:
-            self._check_need(job.need)
-            grown = sizes_of(job.state)
-            self._say_what_grew("before the first step", job.sizes or {}, grown)
-        return self.job
 
     # The loop ----------------------------------------------------------------------------------
 
@@ -303,9 +307,8 @@ class RunLoop:
         pause = self.loaded.config.output.checkpoint_every
         due = time.monotonic() + pause
         if not int(self.state.step) and self.segments == self.segments_before:
-            with self.memory.high_water.apart():  # its program is not the run's
-                first = beginning(job.kind, self.state)
-            background.do(appending(recording, *first, self.loaded.time))
+            self.state, thermo, frames = fetched(job.kind, self.state)
+            background.do(appending(recording, thermo, frames, self.loaded.time))
         while not (self._is_over or self.stop.is_set()):
             thermo, frames = self._advance_a_chunk(job)
             background.do(appending(recording, thermo, frames, self.loaded.time))
@@ -347,7 +350,11 @@ class RunLoop:
         """With what a method that begins here needs: cells and chains at rest, a virial."""
         sizes = sizes_of(self.state)
         with self.memory.high_water.apart():
-            self.state = job.kind.placed(phase.step.begin(self.state))
+            state = job.kind.placed(phase.step.laid_out(self.state))
+            self._prepare(job, state)
+            ready = prepared(job, state, lambda repair: self._prepare(job, repair.state))
+            self.state = dataclasses.replace(ready, observed=state.observed)  # that has looked
+        self.prepared.add(phase.name)
         self._say_what_grew(f"before the stage {phase.name}", sizes, sizes_of(self.state))
 
     def _named(self, phase: str) -> str:
@@ -415,7 +422,7 @@ class RunLoop:
 
     def _look_for_explosions(self, systems: range) -> None:
         known = sum(number in self.standing.exploded for number in systems)
-        if int(np.sum(self.state.systems.data.frozen)) > known:
+        if int(np.asarray(self.state.systems.data.frozen).sum()) > known:
             for explosion in self.standing.note(self._explosions(systems)):
                 self.say(str(explosion))
             self._note_explosions()

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import math
 from collections.abc import Mapping
 from typing import Any
 
-import jax
 import numpy as np
 
 from instar.app.config import Loaded
@@ -19,7 +17,7 @@ from instar.app.run.kinds import Kind
 from instar.dynamics import Schedule, Watch, place_of
 from instar.observables import Finding, Observation, Quantity, Rows
 
-__all__ = ["FRAMES", "THERMO", "beginning", "fetched", "findings", "watched"]
+__all__ = ["FRAMES", "THERMO", "fetched", "findings", "watched"]
 
 THERMO, FRAMES = "record: thermo", "record: frames"
 """What the two recorders are called among the observers; no observation has a colon in its name."""
@@ -67,28 +65,6 @@ def _frames_at_once(kind: Kind, state: Any) -> int:
         for one in kind.frame_columns.values()
     )
     return int(np.clip(_NOTED_BYTES // max(1, 4 * numbers), 1, _MOST_ROWS))
-
-
-def beginning(kind: Kind, state: Any) -> tuple[Table, Table]:
-    """Rows of thermo and of frames before the first step, in their units."""
-    row, frame = _looked(kind.thermo_row(), kind.frame(), state)
-    thermo = _in_units((_FIRST, _as_rows(row)), kind.THERMO, kind.loaded.units)
-    if not kind.loaded.stages[0].trajectory_every:
-        return thermo, {}
-    return thermo, _in_units((_FIRST, _as_rows(frame)), kind.FRAME, UnitSystem())
-
-
-_FIRST = np.zeros(1, np.int64)
-"""The step that rows before the first one belong to."""
-
-
-@functools.partial(jax.jit, static_argnums=(0, 1))
-def _looked(thermo: Any, frame: Any, state: Any) -> Any:
-    return thermo(state), frame(state)
-
-
-def _as_rows(row: Any) -> Any:
-    return jax.tree.map(lambda leaf: np.asarray(leaf)[None], row)
 
 
 def fetched(kind: Kind, state: Any) -> tuple[Any, Table, Table]:

@@ -16,6 +16,7 @@ import numpy as np
 
 from instar.app.run.doubting import check_finite, check_kept, check_sizes
 from instar.core.data import Table
+from instar.core.utils.on_device import on_device
 from instar.dynamics import DynamicState
 from instar.observables import Rows
 from instar.storage import CheckpointError
@@ -66,7 +67,7 @@ def restored(
                 f"The checkpoint is that of another system: {name} is {found.dtype}{found.shape}, "
                 f"where {jnp.result_type(leaf)}{jnp.shape(leaf)} was expected."
             )
-    kept = jax.tree.unflatten(structure, [jnp.asarray(arrays[name]) for name in names])
+    kept = jax.tree.unflatten(structure, on_device([arrays[name] for name in names]))
     check_kept(_kept(fresh), kept)
     watch = dataclasses.replace(watch, observers={**watch.observers, **kept.pop("observed")})
     tables = {n: new for n, new in kept.items() if isinstance(getattr(fresh, n), Table)}

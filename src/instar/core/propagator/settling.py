@@ -93,6 +93,6 @@ def propagate_and_fix[S, T](
     settling = Settling(max_retries)
     while True:
         result = fn(state)
-        if bool(np.all(result.all_assertions_pass)):
+        if bool(np.asarray(result.all_assertions_pass).all()):
             return result.value, state
         state = settling.repaired(result, state)

@@ -8,7 +8,7 @@ from instar.dynamics.md.brownian import brownian
 from instar.dynamics.md.cell_rescaling import CellRescaling, cell_rescaling
 from instar.dynamics.md.centre import total_mass, without_net_velocity
 from instar.dynamics.md.declared import barostat, thermostat
-from instar.dynamics.md.forces import Forces, compile_forces, computed
+from instar.dynamics.md.forces import Forces, computed
 from instar.dynamics.md.langevin import OrnsteinUhlenbeck, langevin, thermal_velocities
 from instar.dynamics.md.motion import Drift, Kick
 from instar.dynamics.md.mtk import mtk
@@ -44,7 +44,6 @@ __all__ = [
     "begin_blocks",
     "brownian",
     "cell_rescaling",
-    "compile_forces",
     "computed",
     "draw_velocities",
     "explosions",

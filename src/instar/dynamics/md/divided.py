@@ -23,6 +23,7 @@ from instar.core.assertion import with_outcome
 from instar.core.data import Index, Table
 from instar.core.typing import GroupId, ParticleId, SystemId
 from instar.core.utils.jax import dataclass, field
+from instar.core.utils.on_device import on_device
 from instar.dynamics.md.state import State
 from instar.neighbors import NeighborList, Sizes
 from instar.neighbors.blocks import over_blocks
@@ -75,7 +76,7 @@ class Division:
             "home": home,
         }
         molecules = 1 + max(int(some.max(initial=0)) for some in numbered)
-        return Division(**jax.tree.map(jnp.asarray, columns), molecules=molecules, mesh=mesh)
+        return Division(**on_device(columns), molecules=molecules, mesh=mesh)
 
     @property
     def blocks(self) -> int:
@@ -114,7 +115,7 @@ def divided(state: State, division: Division, skin: Any, room: int | None = None
         NeighborList.of(block.particles, block.systems, reach, skin, sizes=sizes)
         for block in blocks
     ]
-    stacked = jax.tree.map(lambda *leaves: jnp.asarray(np.stack(leaves)), *lists)
+    stacked = jax.tree.map(lambda *leaves: on_device(np.stack(leaves)), *lists)
     return dataclasses.replace(state, neighbors=stacked)
 
 

@@ -18,7 +18,7 @@ from instar.dynamics.md.state import NEIGHBORS, State
 from instar.dynamics.part import Part
 from instar.potentials import evaluate
 
-__all__ = ["Forces", "compile_forces", "computed", "is_due", "with_forces"]
+__all__ = ["Forces", "computed", "is_due", "with_forces"]
 
 _FARTHEST = 2.0**27
 """Cells away, beyond which a particle is lost: they are counted in 32 bits."""
@@ -34,6 +34,15 @@ class Forces(Part):
     virial_every: int = field(static=True, default=0)
     trace: bool = field(static=True, default=False)
     energy: bool = field(static=True, default=True)
+
+    @property
+    def prepares(self) -> bool:
+        """Forces are what a step begins with."""
+        return True
+
+    def unless(self, waits: Array, key: Array, state: State) -> State:
+        """Forces in any case."""
+        return self(key, state)
 
     def __call__(self, key: Array, state: State, /) -> State:
         wanted = "trace" if self.trace else True
@@ -67,11 +76,6 @@ def with_forces(state: State, virial: bool = False) -> State:
 
 
 _COMPUTED = jax.jit(as_result_function(lambda state: with_forces(state, virial=True)))
-
-
-def compile_forces(state: State) -> None:
-    """Compile what `computed` runs for a state like this; nothing is computed."""
-    _COMPUTED.lower(state).compile()
 
 
 def computed(state: State) -> State:

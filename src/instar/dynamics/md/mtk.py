@@ -149,7 +149,11 @@ class Piston(Part):
 
     def begin(self, state: State) -> State:
         """With cells at rest, that can change, and a virial to start with."""
-        state = computed(check_cells(state, self.coupling))
+        return computed(self.laid_out(state))
+
+    def laid_out(self, state: State) -> State:
+        """The same, without a virial."""
+        state = check_cells(state, self.coupling)
         zeros = jnp.zeros((len(state.systems), 3, 3), state.dtype)
         return state.with_systems(barostat=Barostat(zeros, Chain.at_rest(state, self.length)))
 
@@ -192,6 +196,10 @@ class ChainOnCell(Part):
     def begin(self, state: State) -> State:
         """With a cell at rest."""
         return self.piston.begin(state)
+
+    def laid_out(self, state: State) -> State:
+        """The same, without a virial."""
+        return self.piston.laid_out(state)
 
     def stored(self, state: State) -> Array:
         """P₀V + ½W tr G², and the energy of the chain."""

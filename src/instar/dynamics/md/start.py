@@ -12,6 +12,7 @@ from jax import Array
 
 from instar.core.data import Index, Table
 from instar.core.typing import ArrayLike, GroupId, ParticleId, SystemId
+from instar.core.utils.on_device import on_device
 from instar.dynamics.md.forces import computed
 from instar.dynamics.md.state import Particles, State, Systems
 from instar.geometry import AllParticles
@@ -107,23 +108,30 @@ def start(  # noqa: PLR0913 (all that a state begins with)
         raise PotentialError(str(problems[0]))
     data, cell = particles.data, systems.data.cell
     dtype, everyone = data.positions.dtype, AllParticles.of(particles, systems)
-    there = np.asarray(everyone.there)
+    system = np.asarray(everyone.system.indices)
+    there = (system >= 0) & (system < everyone.count)
     stay = np.zeros(len(there), bool) if fixed is None else np.asarray(fixed, bool)
     constraints = _without_fixed(constraints_of(potential), stay)
-    held = _held(potential, everyone, stay, hold_centre)
-    molecule = _molecules(molecules, constraints, everyone)
+    fixed_of, free_of = (
+        np.bincount(system[there & some], minlength=everyone.count) for some in (stay, ~stay)
+    )
+    held = _held(potential, fixed_of, hold_centre)
+    molecule = _molecules(molecules, constraints, system, there)
+    columns = {
+        "velocities": _velocities(velocities, data.positions, stay),
+        "forces": np.zeros(data.positions.shape, dtype),
+        "masses": _masses(masses, there).astype(dtype),
+        "charges": _charges(data),
+        "system": everyone.system,
+        "labels": data.labels,
+        "molecule": molecule,
+        "number": _numbers(system, there),
+        "fixed": stay,
+        "suspect": np.zeros(len(there), bool),
+    }
     table = Particles(
         positions=data.positions if molecules is not None else _whole(molecule, everyone),
-        velocities=_velocities(velocities, data.positions, stay),
-        forces=jnp.zeros_like(data.positions),
-        masses=jnp.asarray(_masses(masses, there), dtype),
-        charges=_charges(data),
-        system=everyone.system,
-        labels=data.labels,
-        molecule=molecule,
-        number=jnp.asarray(_numbers(np.asarray(everyone.system.indices), there)),
-        fixed=jnp.asarray(stay),
-        suspect=jnp.zeros(len(there), bool),
+        **on_device(columns),
     )
     state = State(
         particles=dataclasses.replace(particles, data=table),
@@ -133,37 +141,31 @@ def start(  # noqa: PLR0913 (all that a state begins with)
         potential=potential,
         constraints=constraints,
         neighbors=_listed(particles, systems, potential, skin, neighbor_options),
-        step=jnp.zeros((), jnp.uint32),
+        step=on_device(np.zeros((), np.uint32)),
     )
     state = _on_constraints(state)
-    state = state.with_systems(degrees=_degrees(state))
+    state = state.with_systems(degrees=on_device(_degrees(state, free_of)))
     return computed(state) if forces else state
 
 
 def _systems(cell: Any, held: np.ndarray, streams: np.ndarray, dtype: Any) -> Systems:
     count = len(held)
-    zeros = jnp.zeros(count, dtype)
-    return Systems(
-        cell=cell,
-        stream=jnp.asarray(streams),
-        held=jnp.asarray(held),
-        degrees=zeros,
-        heat=zeros,
-        energy=zeros,
-        virial=jnp.zeros((count, 3, 3), dtype),
-        stored=zeros,
-        frozen=jnp.zeros(count, bool),
-        frozen_at=jnp.zeros(count, jnp.uint32),
-    )
+    columns = dict.fromkeys(("degrees", "heat", "energy", "stored"), np.zeros(count, dtype)) | {
+        "stream": streams,
+        "held": held,
+        "virial": np.zeros((count, 3, 3), dtype),
+        "frozen": np.zeros(count, bool),
+        "frozen_at": np.zeros(count, np.uint32),
+    }
+    return Systems(cell=cell, **on_device(columns))
 
 
-def _degrees(state: State) -> Any:
+def _degrees(state: State, free: np.ndarray) -> np.ndarray:
     """3 for each particle that can move, less constraints and, where it is held, the centre."""
-    particles = state.particles.data
-    count = 3 * particles.system.apply_mask(~particles.fixed).counts.data
-    lost = state.constraints.removed_degrees(state.everyone)
-    lost += 3 * state.systems.data.held.astype(jnp.int32)
-    return jnp.maximum(count - lost, 0).astype(state.dtype)
+    count = 3 * free - 3 * np.asarray(state.systems.data.held)
+    if state.constraints.all_groups:
+        count = count - np.asarray(state.constraints.removed_degrees(state.everyone))
+    return np.maximum(count, 0).astype(state.dtype)
 
 
 def _listed(
@@ -179,21 +181,23 @@ def _listed(
     return NeighborList.of(particles, systems, potential.reach, skin, excluded=excluded, **options)
 
 
-def _velocities(given: ArrayLike | None, positions: Array, stay: np.ndarray) -> Array:
+def _velocities(given: ArrayLike | None, positions: Array, stay: np.ndarray) -> Any:
     if given is None:
-        return jnp.zeros_like(positions)
+        return np.zeros(positions.shape, positions.dtype)
     known = np.asarray(given)
     if known.shape != positions.shape or not np.isfinite(known).all():
         raise ValueError(
             f"Velocities are finite numbers, {positions.shape}, not an array {known.shape} with "
             f"{int((~np.isfinite(known)).sum())} that are not finite."
         )
-    return jnp.asarray(np.where(stay[:, None], 0, known), positions.dtype)
+    return np.where(stay[:, None], 0, known).astype(positions.dtype)
 
 
 def _charges(data: Any) -> Any:
     charges = getattr(data, "charges", None)
-    return jnp.full_like(data.positions[:, 0], jnp.nan) if charges is None else charges
+    if charges is None:
+        return np.full(len(data.positions), np.nan, data.positions.dtype)
+    return charges
 
 
 def _masses(given: ArrayLike, there: np.ndarray) -> np.ndarray:
@@ -218,14 +222,12 @@ def _streams(given: ArrayLike | None, count: int) -> np.ndarray:
     return known.astype(np.uint32)
 
 
-def _held(
-    potential: Potential, everyone: AllParticles, stay: np.ndarray, given: ArrayLike | None
-) -> np.ndarray:
-    pinned = np.asarray(everyone.system.apply_mask(stay).counts.data) > 0
+def _held(potential: Potential, fixed: np.ndarray, given: ArrayLike | None) -> np.ndarray:
+    """Whether centres of mass are held, of systems with that many fixed particles."""
+    pinned = fixed > 0
     if given is None:
-        outside = potential.moves_centre
-        return np.zeros(everyone.count, bool) if outside else ~pinned
-    held = np.broadcast_to(np.asarray(given, bool), (everyone.count,))
+        return np.zeros_like(pinned) if potential.moves_centre else ~pinned
+    held = np.broadcast_to(np.asarray(given, bool), pinned.shape)
     if (held & pinned).any():
         raise ValueError(
             f"The centre of mass of system {int(np.argmax(held & pinned))} can't be held: it has "
@@ -273,10 +275,10 @@ def _without_fixed(constraints: Constraints, stay: np.ndarray) -> Constraints:
 
 
 def _molecules(
-    given: ArrayLike | None, constraints: Constraints, everyone: AllParticles
+    given: ArrayLike | None, constraints: Constraints, system: np.ndarray, there: np.ndarray
 ) -> Index[GroupId]:
     """Particles by molecule; those that constraints join are in one."""
-    count = everyone.positions.shape[0]
+    count = len(system)
     label = np.arange(count) if given is None else _known_molecules(given, count)
     for group in constraints.all_groups:
         atoms = np.asarray(group.atoms).reshape(len(group.atoms), -1)
@@ -290,7 +292,7 @@ def _molecules(
                 "molecule.\nThey must be in one."
             )
         label[atoms[here]] = root[here]
-    _check_one_system(label, np.asarray(everyone.system.indices), np.asarray(everyone.there))
+    _check_one_system(label, system, there)
     different, index = np.unique(label, return_inverse=True)
     return Index.integer(index.astype(np.int32), n=len(different), label=GroupId)
 
@@ -330,6 +332,8 @@ _ROUNDED = 0.01
 
 def _on_constraints(state: State) -> State:
     """The state with distances as they are to be; more than rounding is refused."""
+    if not state.constraints.all_groups:
+        return state
     everyone = state.everyone
     violation = np.asarray(state.constraints.violation(everyone.positions, everyone))
     if not (violation < _ROUNDED).all():

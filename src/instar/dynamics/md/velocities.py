@@ -4,31 +4,50 @@ from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from instar.core.utils.precision import in_precision
-from instar.dynamics.knobs import Knob, knob
-from instar.dynamics.md.centre import without_net_velocity
-from instar.dynamics.md.langevin import thermal_velocities
+from instar.dynamics.knobs import Knob, known_knob
 from instar.dynamics.md.motion import on_constraints
 from instar.dynamics.md.state import State
+from instar.dynamics.streams import known_normals
 from instar.geometry.constants import BOLTZMANN
-from instar.observables.kinetic import kinetic_energy
 
 __all__ = ["draw_velocities"]
 
 
-@jax.jit
-def _drawn(key: Array, state: State, temperature: Array) -> State:
-    drawn = thermal_velocities(key, state, jnp.ones_like(temperature))
-    new = state.with_particles(velocities=without_net_velocity(drawn, state))
-    new = on_constraints(new)
-    kinetic = kinetic_energy(new.particles)
-    wanted = state.systems.data.degrees * BOLTZMANN * temperature / 2
-    moving = kinetic > 0
-    factor = jnp.where(moving, jnp.sqrt(wanted / jnp.where(moving, kinetic, 1)), 0)
-    own = state.systems.set_data(factor)[state.particles.data.system]
-    return state.with_particles(velocities=own[:, None] * new.particles.data.velocities)
+def _drawn(key: Array, state: State, temperature: np.ndarray) -> np.ndarray:
+    """Velocities, by NumPy: a program for them would be compiled to be called once."""
+    data, systems = jax.device_get((state.particles.data, state.systems.data))
+    own = np.asarray(data.system.indices)
+    there = (own >= 0) & (own < len(temperature))
+    own, mass = np.where(there, own, 0), np.where(there, data.masses, 0)
+    noise = known_normals(key, systems.stream, data.system.indices, data.number, state.dtype)
+    spread = np.sqrt(BOLTZMANN / data.masses) * (there & ~data.fixed)
+    velocities = spread[:, None] * noise
+
+    def total(values: np.ndarray) -> np.ndarray:
+        return np.bincount(own, values, len(temperature))
+
+    total_mass = np.where(total(mass) > 0, total(mass), 1)
+    drift = np.stack([total(mass * v) for v in velocities.T], axis=1) / total_mass[:, None]
+    velocities -= np.where(systems.held[:, None], drift, 0)[own]
+    velocities = _constrained(velocities, state)
+    kinetic = total(mass * (velocities**2).sum(axis=1)) / 2
+    wanted = systems.degrees * BOLTZMANN * temperature / 2
+    factor = np.sqrt(np.divide(wanted, kinetic, where=kinetic > 0, out=np.zeros_like(kinetic)))
+    return np.where(there[:, None], factor[own][:, None] * velocities, 0)
+
+
+def _constrained(velocities: np.ndarray, state: State) -> np.ndarray:
+    if not state.constraints.all_groups:
+        return velocities
+    moving = state.with_particles(velocities=jnp.asarray(velocities, state.dtype))
+    return np.asarray(_ON_CONSTRAINTS(moving).particles.data.velocities)
+
+
+_ON_CONSTRAINTS = jax.jit(on_constraints)
 
 
 @in_precision
@@ -69,7 +88,8 @@ def draw_velocities(key: Array, state: State, temperature: Knob) -> State:
     >>> print(instar.md.thermo(state).temperature)
     [40.]
     """
-    wanted = knob(temperature, state)
-    if not bool(jnp.all(jnp.isfinite(wanted) & (wanted >= 0))):
+    wanted = known_knob(temperature, state)
+    if not (np.isfinite(wanted) & (wanted >= 0)).all():
         raise ValueError(f"A temperature is a number (K) from zero up, not {temperature!r}.")
-    return _drawn(key, state, wanted)
+    velocities = _drawn(key, state, wanted).astype(state.dtype)
+    return state.with_particles(velocities=jax.device_put(velocities))

@@ -50,11 +50,8 @@ class Kind:
         """The step of each stage."""
         raise NotImplementedError
 
-    def compile(self, state: Any) -> None:
-        """Compile what `ready` runs for such a state; nothing is computed."""
-
     def ready(self, state: Any) -> Any:
-        """The state with all that a first step needs, buffers grown."""
+        """The state with all that a first step needs, where that does not make it (`prepares`)."""
         return state
 
     def placed(self, state: Any) -> Any:

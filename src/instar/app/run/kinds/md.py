@@ -125,10 +125,6 @@ class MolecularDynamics(Kind):
             _followed(hot, last_hot, stage.ramp), _followed(pressures, last_pressures, stage.ramp)
         )
 
-    def compile(self, state: md.State) -> None:
-        """The first forces."""
-        md.compile_forces(state)
-
     def ready(self, state: md.State) -> md.State:
         """With forces."""
         return md.computed(state)
