@@ -2,12 +2,16 @@
 # ruff: noqa: E501 (a row is a line where it can be)
 
 import bz2
+import contextlib
 import gzip
 import lzma
 import os
 import pickle
 import sqlite3
 
+import ase.db
+import ase.io
+import numpy as np
 from app.bad_input.table import STRUCTURE, A, Row, cell, file_of, lattice, put, structure, usual
 from ase import Atoms
 
@@ -40,6 +44,38 @@ def database(*tables):
         made.close()
 
     return make
+
+
+def argon_database(*changes):
+    """A database of one structure as ASE writes it, and what was done to it since."""
+
+    def make(here):
+        structure(file="x.db", frames="all")(here)
+        with ase.db.connect(here / "x.db") as made:
+            made.write(Atoms("Ar", cell=[9] * 3, pbc=True))
+        with contextlib.closing(sqlite3.connect(here / "x.db")) as changed:
+            names = [row[1] for row in changed.execute("PRAGMA table_info(systems)")]
+            for change in changes:
+                changed.execute(change.replace("COLUMNS", ", ".join(names)))
+            changed.commit()
+
+    return make
+
+
+ENDLESS = "WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n)"
+RENAMED = "ALTER TABLE systems RENAME TO others"
+CLAIM = '{"__ndarray__": [[500000000], "float64", [1]]}'
+
+
+def trajectory(here):
+    """A note in it claims to be an array of 4 GB."""
+    structure(file="x.traj")(here)
+    atoms = Atoms("Ar", cell=[9] * 3, pbc=True, info={"x": {"y": np.arange(10.0)}})
+    ase.io.write(here / "x.traj", atoms)
+    content = (here / "x.traj").read_bytes()
+    forged = content.replace(b'[[10], "float64", [', b'[[500000000],"f8",[')
+    assert forged != content
+    (here / "x.traj").write_bytes(forged)
 
 
 def made_by(name, make):
@@ -103,6 +139,14 @@ ROWS = {
     "a database of text": Row(file_of("x.db", b"id,formula\n1,Ar\n"), FILE + "x.db can't be read: file is not a database"),
     "a database of something else": Row(database("create table songs (title text)"), FILE + "x.db is not a database of structures as ASE writes them"),
     "a database of nothing": Row(file_of("x.db", b""), FILE + "x.db is not a database of structures as ASE writes them"),
+    "a database that is an endless view": Row(argon_database(RENAMED, f"CREATE VIEW systems AS {ENDLESS} SELECT others.* FROM others, n"), FILE + "x.db is not a database of structures as ASE writes them"),
+    "a database that computes its columns": Row(argon_database(RENAMED, "CREATE TABLE systems (COLUMNS)".replace("COLUMNS", "id, numbers AS (zeroblob(900000000))"), "INSERT INTO systems (id) VALUES (1)"), FILE + "x.db can't be read: …"),
+    "a database with a query of its own": Row(argon_database(f"INSERT INTO information VALUES ('external_table_name', '({ENDLESS} SELECT id, id AS x FROM n)')"), FILE + "x.db can't be read: not authorized"),
+    "a database of very many rows": Row(argon_database("INSERT INTO systems (id) WITH RECURSIVE n(id) AS (SELECT 2 UNION ALL SELECT id + 1 FROM n WHERE id < 200000) SELECT id FROM n"), FILE + "x.db has 200000 structures; at most 100000 are read"),
+    "a database with an array that is claimed": Row(argon_database(f"""UPDATE systems SET constraints = '[{{"name": "FixAtoms", "kwargs": {{"indices": {CLAIM}}}}}]'"""), FILE + "x.db can't be read: an array claims the shape [500000000], and has 1 numbers"),
+    "a database that fixes atoms there are not": Row(argon_database("""UPDATE systems SET constraints = '[{"name": "FixAtoms", "kwargs": {"indices": [7]}}]'"""), STRUCTURE + "it fixes atom 7, and has 1 atoms."),
+    "a database that fixes a plane": Row(argon_database("""UPDATE systems SET constraints = '[{"name": "FixedPlane", "kwargs": {"indices": [0], "direction": [0, 0, 1]}}]'"""), STRUCTURE + "it has a constraint FixedPlane; only FixAtoms is supported."),
+    "a trajectory with an array that is claimed": Row(trajectory, FILE + "x.traj can't be read: an array claims the shape [500000000], and has 10 numbers"),
     "a database of JSON": Row(file_of("x.json", b"{}"), FILE + "x.json is of the format 'json', which is not read, …"),
     "a pickle": Row(file_of("x.traj", pickle.dumps(Atoms("Ar"))), FILE + "x.traj …"),
     "a program of Python": Row(file_of("x.py", b"import os\nos.system('touch y')\n"), FILE + "x.py is of the format 'py', which is not read, as it may hold more than data; write the structure as extxyz, cif or pdb (read are …"),

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -21,9 +22,11 @@ from app.runs import (
     written,
 )
 
+import instar
 from instar.app.api.run import StoppedError
 from instar.app.cli.main import main
 from instar.app.config import load
+from instar.app.run.directory import RunDirectoryError
 from instar.app.run.kinds import kind_of
 from instar.memory import MemoryPlanError, Plan
 
@@ -120,6 +123,23 @@ def test_stopped_in_a_later_batch_and_made_longer_all_batches_reach_the_same_end
     longer = resume(tmp_path / "run", steps=180)
     assert_same(longer.path, cut.path)
     assert longer.summary == cut.summary
+
+
+def test_an_end_that_is_gone_is_written_again_by_resume(tmp_path, cut):
+    copy = instar.open(shutil.copytree(cut.path, tmp_path / "copy"))
+    ended, observed = ((copy.path / name / "000000001.npz") for name in ("end", "observed"))
+    contents = [path.read_bytes() for path in (ended, observed)]
+    ended.unlink()
+    observed.unlink()
+    with pytest.raises(RunDirectoryError, match="Go on with: instar resume"):
+        _ = copy.structures
+
+    resume(copy.path)
+
+    assert [path.read_bytes() for path in (ended, observed)] == contents
+    assert len(copy.structures) == 2
+    assert "The end of batch 2 is missing from the folder" in (copy.path / "log.txt").read_text()
+    assert_same(copy.path, cut.path)
 
 
 def test_the_plan_says_what_a_run_would_take(tmp_path, capsys, whole):

@@ -5,6 +5,7 @@ import json
 import random
 import shutil
 import time
+from typing import Any
 
 import jax
 import numpy as np
@@ -23,12 +24,14 @@ from app.runs import (
 from support import raises
 
 import instar
+import instar.kernels
 from instar.app.api.run import ExplodedError, StoppedError
 from instar.app.cli.main import EXPLODED, main
 from instar.app.config import load
 from instar.app.config.base import ConfigurationError
 from instar.app.results.run import Run
-from instar.app.run.directory import RunDirectory, RunDirectoryError
+from instar.app.run.directory import VERSION, RunDirectory, RunDirectoryError
+from instar.app.run.provenance import departures, provenance
 from instar.dynamics import ExplosionWarning
 from instar.memory import MemoryPlanError
 from instar.storage import newest_checkpoint
@@ -107,9 +110,31 @@ def test_resuming_a_run_that_is_done_changes_nothing(finished):
 def test_a_run_that_is_made_longer_is_the_one_of_that_length_to_the_bit(tmp_path, finished):
     short = run(configuration(run={"steps": 60, "equilibration": 20}), out=tmp_path / "run")
     longer = resume(short.path, steps=180)
+    assert "Not as at the start" not in longer.directory.log.read_text()
     assert_same(longer.path, finished.path)
     assert longer.summary == finished.summary
     assert load(longer.directory.config).config.run.steps == 180
+
+
+def test_what_changes_the_last_digits_is_told_when_a_run_goes_on(tmp_path):
+    about: dict[str, Any] = provenance(load(configuration()))
+    assert departures(about) is None
+    assert departures({}) is None
+    about["versions"]["jax"] = "0.0.1"
+    about["devices"] = about["devices"] * 3
+    with instar.kernels.using(False):
+        said = departures(about)
+    count = jax.local_device_count()
+    assert said == (
+        f"Not as at the start of the run: jax (0.0.1 then, {jax.__version__} now), kernels "
+        f"({about['kernels']} then, switched off now), devices ({3 * count} then, {count} now). "
+        "The last digits of what follows may differ from those of a run that was not stopped."
+    )
+
+    with pytest.raises(StoppedError):
+        run(configuration(run={"steps": 20}), out=tmp_path / "run", progress=StopAfter(1))
+    (tmp_path / "run" / "provenance.json").write_text(json.dumps(about | {"folder": VERSION}))
+    assert said[:60] in resume(tmp_path / "run").directory.log.read_text()
 
 
 def test_a_run_is_not_made_shorter(finished, capsys):

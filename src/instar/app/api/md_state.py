@@ -10,6 +10,7 @@ import jax
 import numpy as np
 from ase import Atoms
 
+from instar.app.ase.fixed import fixed_in, wrong_constraint
 from instar.app.ase.structures import (
     StructureError,
     coincidence,
@@ -243,17 +244,6 @@ def _stacked(columns: Iterable[np.ndarray], which: np.ndarray, free: np.ndarray)
 
 def fixed_atoms(number: int, atoms: Atoms) -> np.ndarray:
     """Which atoms never move; other constraints of ASE are refused."""
-    fixed = np.zeros(len(atoms), bool)
-    if not atoms.constraints:
-        return fixed
-    from ase.constraints import FixAtoms  # takes a while to import
-
-    for constraint in atoms.constraints:
-        if not isinstance(constraint, FixAtoms):
-            raise StructureError(
-                f"Structure {number} has a constraint {type(constraint).__name__}; only "
-                "FixAtoms is supported.\nDistances are held by distance_constraint in the "
-                "potential."
-            )
-        fixed[constraint.index] = True
-    return fixed
+    if (wrong := wrong_constraint(atoms)) is not None:
+        raise StructureError(f"Structure {number} {wrong}")
+    return fixed_in(atoms)

@@ -23,7 +23,7 @@ from instar.app.run.loop import RunLoop, StoppedError
 from instar.app.run.notes import notes_of
 from instar.app.run.planning import check_disk, planned
 from instar.app.run.progress import Progress, progress_of
-from instar.app.run.provenance import provenance
+from instar.app.run.provenance import departures, provenance
 from instar.app.run.standing import ExplodedError
 from instar.dynamics import ExplosionWarning
 from instar.memory import HighWater, Plan, find_budget, show
@@ -190,6 +190,8 @@ def resume(
             loop.take_up()
             if not loop.left:
                 say("The run had ended already; --steps makes it longer.")
+            elif changed := departures(directory.read_json("provenance.json") or {}):
+                say(changed)
             check_disk(loaded, directory.path, 1 - loop.made / loop.total)
             if steps is None:
                 directory.write_resolved(loaded)

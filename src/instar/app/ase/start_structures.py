@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from ase import Atoms
 
+from instar.app.ase.fixed import fixed_in
 from instar.app.ase.structures import charges_of, distinct, labels_of, unfit, wrong_column
 from instar.app.config.systems import Beginning, Wanted
 from instar.app.config.text import wrong_text
@@ -38,7 +39,7 @@ def _structures(structures: Sequence[Atoms]) -> dict[str, np.ndarray]:
         "masses": np.concatenate([atoms.get_masses() for atoms in structures]),
         "charges": np.concatenate([charges_of(atoms) for atoms in structures]),
         "labels": np.concatenate([np.array(labels_of(atoms), str) for atoms in structures]),
-        "fixed": np.concatenate([_fixed(atoms) for atoms in structures]),
+        "fixed": np.concatenate([fixed_in(atoms) for atoms in structures]),
     }
 
 
@@ -53,17 +54,6 @@ _LONGEST = 1000
 
 _SYSTEMS: dict[str, Any] = {"entry": np.int64, "name": str}
 """Fields of `Wanted` that are not numbers that may be missing."""
-
-
-def _fixed(atoms: Atoms) -> np.ndarray:
-    fixed = np.zeros(len(atoms), bool)
-    if atoms.constraints:
-        from ase.constraints import FixAtoms  # takes a while to import
-
-        for constraint in atoms.constraints:
-            if isinstance(constraint, FixAtoms):  # others are refused before a run begins
-                fixed[constraint.index] = True
-    return fixed
 
 
 def unpacked(path: Path) -> Beginning:

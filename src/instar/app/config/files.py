@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
-import sqlite3
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ase import Atoms
 
+from instar.app.config.databases import read_database
 from instar.app.config.patterns import PatternError, is_pattern, matching
-from instar.app.config.structure_files import (
-    StructureFileError,
-    check_size,
-    first_line,
-    read_structure,
-)
+from instar.app.config.structure_files import StructureFileError, read_structure
 
 __all__ = ["Frame", "Inputs", "UnmadeStructureError", "frames_key", "frames_of", "sorted_naturally"]
 
@@ -134,7 +128,7 @@ def _numbered(path: Path, frames: int | str) -> list[tuple[int, Atoms]]:
     is_database = path.suffix == ".db"
     if not is_database and frames == -1:  # as a file with one frame is read, of which most are
         return [(-1, read_structure(path, -1))]
-    found = _rows(path) if is_database else read_structure(path, ":")
+    found = read_database(path) if is_database else read_structure(path, ":")
     if not found:
         raise UnmadeStructureError(f"{path} has no structures")
     numbers = range(len(found))
@@ -147,28 +141,3 @@ def _numbered(path: Path, frames: int | str) -> list[tuple[int, Atoms]]:
 
 def _slice(text: str) -> slice:
     return slice(*(int(part) if part else None for part in text.split(":")))
-
-
-def _rows(path: Path) -> list[Atoms]:
-    """All structures of a database, in the order of their rows."""
-    import ase.db
-
-    check_size(path)
-    try:
-        _check_database(path)
-        database: Any = ase.db.connect(str(path.absolute()), type="db", use_lock_file=False)
-        with database:
-            return [row.toatoms() for row in database.select()]
-    except UnmadeStructureError:
-        raise
-    except Exception as error:  # what is no database raises anything
-        raise StructureFileError(f"{path} can't be read: {first_line(error)}") from error
-
-
-def _check_database(path: Path) -> None:
-    """Refuse a database of something else: ASE would make tables of its own in it."""
-    opened = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
-    with contextlib.closing(opened) as database:
-        tables = database.execute("SELECT name FROM sqlite_master WHERE name = 'systems'")
-        if tables.fetchone() is None:
-            raise UnmadeStructureError(f"{path} is not a database of structures as ASE writes them")

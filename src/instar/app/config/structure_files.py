@@ -7,15 +7,19 @@ are text, or tables of numbers with JSON beside them.
 from __future__ import annotations
 
 import bz2
+import contextlib
 import gzip
 import lzma
+import math
 import re
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-__all__ = ["StructureFileError", "check_size", "first_line", "read_structure"]
+import numpy as np
+
+__all__ = ["StructureFileError", "check_size", "first_line", "honest_arrays", "read_structure"]
 
 FORMATS = (
     "aims",
@@ -70,7 +74,7 @@ def read_structure(path: Path, frame: int | str) -> Any:
     """
     check_size(path)
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), honest_arrays():
             warnings.simplefilter("ignore")
             return _read(path, frame)
     except StructureFileError:
@@ -78,6 +82,29 @@ def read_structure(path: Path, frame: int | str) -> Any:
     except (Exception, RecursionError) as error:
         reason = first_line(error)
         raise StructureFileError(f"{path} can't be read: {reason}") from error
+
+
+@contextlib.contextmanager
+def honest_arrays() -> Iterator[None]:
+    """Meanwhile ASE makes no array from JSON that claims more numbers than are written there."""
+    from ase.io import jsonio
+
+    made: Any = jsonio.create_ndarray
+
+    def checked(shape: Any, dtype: Any, data: Any) -> Any:
+        if math.prod(shape) > np.size(data) or np.dtype(dtype).itemsize > _WIDEST:
+            raise ValueError(f"an array claims the shape {shape}, and has {np.size(data)} numbers")
+        return made(shape, dtype, data)
+
+    jsonio.create_ndarray = checked
+    try:
+        yield
+    finally:
+        jsonio.create_ndarray = made
+
+
+_WIDEST = 16
+"""Bytes of a number."""
 
 
 def _read(path: Path, frame: int | str) -> Any:

@@ -10,6 +10,7 @@ from ase import Atoms
 from ase.data import atomic_masses, atomic_numbers
 
 from instar.app.ase.coincidence import coincident
+from instar.app.ase.fixed import wrong_constraint
 from instar.app.ase.structures import unfit, wrong_column
 from instar.app.config.files import Frame, Inputs, UnmadeStructureError, frames_of
 from instar.app.config.schema import FileStructure, LatticeStructure, RandomStructure
@@ -138,5 +139,7 @@ def _wrong(atoms: Atoms) -> str | None:
         return f"its cell {atoms.cell.array.tolist()} has no volume"
     if (why := unfit(atoms) or wrong_column(atoms)) is not None:
         return why
+    if (why := wrong_constraint(atoms)) is not None:
+        return f"it {why}"
     pair = coincident(atoms, _TOO_CLOSE)
     return None if pair is None else f"atoms {pair[0]} and {pair[1]} are at the same place"

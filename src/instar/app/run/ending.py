@@ -15,9 +15,10 @@ from instar.app.ase.start_structures import packed, unpacked
 from instar.app.config import Loaded
 from instar.app.config.systems import Beginning, Wanted
 from instar.app.run.directory import AGAIN, VERSION, RunDirectory, RunDirectoryError
+from instar.observables import Observation
 from instar.storage import StorageError, write_atomically
 
-__all__ = ["ended", "remove_end", "write_end"]
+__all__ = ["ended", "lost", "remove_end", "write_end"]
 
 
 def write_end(
@@ -33,6 +34,13 @@ def _at_end(loaded: Loaded, system: int) -> Wanted:
     wanted = loaded.asked(loaded.systems[system])
     temperature, pressure = wanted.last_conditions
     return Wanted(system, loaded.names[system], temperature, pressure)
+
+
+def lost(directory: RunDirectory, first: int, observations: Sequence[Observation]) -> bool:
+    """Whether a file that the batch with this first system has at its end is gone."""
+    name = _path(directory, first).name
+    folders = [directory.end, *([directory.observed] if observations else [])]
+    return not all((folder / name).is_file() for folder in folders)
 
 
 def remove_end(directory: RunDirectory, first: int) -> None:

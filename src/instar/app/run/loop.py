@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import errno
-import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -20,12 +19,13 @@ from instar.app.run.build import Job, OutgrownError, Phase, built, bytes_of, nee
 from instar.app.run.columns import appending, recording_of
 from instar.app.run.directory import RunDirectory, RunDirectoryError
 from instar.app.run.documents import wrong_meta
-from instar.app.run.ending import remove_end, write_end
+from instar.app.run.ending import lost, remove_end, write_end
 from instar.app.run.findings import remove_findings, write_findings
 from instar.app.run.planning import cut, systems_of
 from instar.app.run.progress import Progress
 from instar.app.run.provenance import threads
 from instar.app.run.rows import fetched, findings
+from instar.app.run.signals import stopped_by_signals
 from instar.app.run.snapshot import arrays_of, restored, sizes_of
 from instar.app.run.standing import End, Standing
 from instar.core.propagator import Repair, advance
@@ -243,7 +243,7 @@ class RunLoop:
     def go(self) -> None:
         """To the last step of the last batch, or until it is told to stop."""
         begin, first = time.monotonic(), self.made
-        with self._told_if_full(), Background() as background, _signals(self.stop):
+        with self._told_if_full(), Background() as background, stopped_by_signals(self.stop):
             while self.left and not self.stop.is_set():
                 try:
                     if self.state is None:
@@ -257,6 +257,7 @@ class RunLoop:
                 f"Stopped at step {self.made} of {self.total}.\n"
                 f"Go on with: instar resume {self.directory.path}"
             )
+        self._write_lost_ends()
 
     @contextlib.contextmanager
     def _told_if_full(self) -> Iterator[None]:
@@ -446,8 +447,7 @@ class RunLoop:
         self.checkpoints, self.segments = self.checkpoints + 1, recording.segments
         systems, needed = self.job.systems, self.standing.checkpoints
         if self._is_over:
-            structures = self.job.kind.structures(self.state, systems)
-            write_end(self.directory, self.loaded, systems, structures)
+            self._write_end(self.job)
             self.standing.ends[systems.start] = End(int(self.state.step), self.checkpoints)
         try:
             write_findings(self.directory.observed, systems, findings(self.loaded, self.state))
@@ -459,6 +459,27 @@ class RunLoop:
                 self._meta(systems),
                 needed | self.standing.checkpoints,
             )
+
+    def _write_end(self, job: Job) -> None:
+        structures = job.kind.structures(self.state, job.systems)
+        write_end(self.directory, self.loaded, job.systems, structures)
+
+    def _write_lost_ends(self) -> None:
+        """What batches wrote at their end and is gone, from the checkpoints they ended with."""
+        for batch in range(len(self.plan.batches)):
+            first = systems_of(self.plan, batch).start
+            known = first in self.standing.ends
+            if not (known and lost(self.directory, first, self.loaded.observations)):
+                continue
+            self.say(
+                f"The end of batch {batch + 1} is missing from the folder; it is written again."
+            )
+            self._begin(batch)
+            assert self.job is not None
+            self._write_end(self.job)
+            found = findings(self.loaded, self.state)
+            write_findings(self.directory.observed, self.job.systems, found)
+            self._let_go()
 
     def _meta(self, systems: range) -> dict[str, Any]:
         assert self.job is not None
@@ -473,23 +494,3 @@ class RunLoop:
             "step": int(self.state.step),
             **self.standing.to_json(),
         }
-
-
-@contextlib.contextmanager
-def _signals(stop: threading.Event) -> Iterator[None]:
-    """SIGINT and SIGTERM end the run after its chunk; a second one ends it at once."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def asked(number: int, frame: Any) -> None:
-        if stop.is_set():
-            raise KeyboardInterrupt
-        stop.set()
-
-    before = {n: signal.signal(n, asked) for n in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -6,6 +6,7 @@ import importlib.metadata
 import os
 import platform
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 import jax
@@ -14,7 +15,10 @@ from instar import kernels
 from instar.app.config import Loaded
 from instar.app.run.directory import VERSION
 
-__all__ = ["installed", "provenance", "threads"]
+__all__ = ["departures", "installed", "provenance", "threads"]
+
+_EXACT = ("instar", "jax", "jaxlib", "numpy")
+"""Packages with which the last digits of a result may change."""
 
 _PACKAGES = ("instar", "jax", "jaxlib", "numpy", "ase", "h5py")
 
@@ -36,6 +40,27 @@ def provenance(loaded: Loaded) -> dict[str, Any]:
         "atoms": int(loaded.counts.sum()),
         "command": sys.argv,
     }
+
+
+def departures(about: Mapping[str, Any]) -> str | None:
+    """A sentence about what changes last digits and is not as in a provenance; None if all is."""
+    versions, devices = about.get("versions", {}), about.get("devices")
+    before = {name: versions.get(name) for name in _EXACT}
+    before |= {"kernels": about.get("kernels")}
+    before |= {"devices": len(devices) if isinstance(devices, list) else None}
+    now: dict[str, Any] = {name: version for name, version in installed().items() if name in _EXACT}
+    now |= {"kernels": kernels.status().text, "devices": jax.local_device_count()}
+    changed = [
+        f"{name} ({before[name]!s:.100} then, {now[name]} now)"
+        for name in now
+        if before[name] not in (None, now[name])
+    ]
+    if not changed:
+        return None
+    return (
+        f"Not as at the start of the run: {', '.join(changed)}. The last digits of what follows "
+        "may differ from those of a run that was not stopped."
+    )
 
 
 def installed() -> dict[str, str]:
