@@ -17,7 +17,6 @@ deformation has grown: e^U is hardly a coordinate any more where it is far from 
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import jax.numpy as jnp
@@ -34,7 +33,15 @@ from instar.geometry.matrix_functions import (
     product,
 )
 
-__all__ = ["CELLS", "displaced", "far_deformed", "generalized_forces", "moving_stress", "referred"]
+__all__ = [
+    "CELLS",
+    "displaced",
+    "far_deformed",
+    "generalized_forces",
+    "mask_of",
+    "moving_stress",
+    "referred",
+]
 
 CELLS = ("fixed", "isotropic", "full", "constant_volume")
 
@@ -44,7 +51,7 @@ FARTHEST = 0.25
 
 def generalized_forces(state: State, scale: Array) -> Coordinates:
     """Forces on r₀ and on c U, with the scale c (systems,)."""
-    particles, systems = state.particles.data, state.systems.data
+    particles = state.particles.data
     if not state.moves_cell:
         return Coordinates(particles.forces, None)
     change = _deformation(state)
@@ -91,7 +98,7 @@ def referred(state: State, moved: Array) -> State:
 
 
 def moving_stress(state: State) -> Array:
-    """σ + p (systems, 3, 3) in eV/Å³, the part of it that moves the cell; zero where it is fixed."""
+    """What moves the cell of σ + p (systems, 3, 3), in eV/Å³; zero where it is fixed."""
     if not state.moves_cell:
         return jnp.zeros_like(state.systems.data.virial)
     excess = _moving(state, _excess(state))
@@ -158,6 +165,6 @@ def mask_of(given: Any, count: int) -> np.ndarray:
     if known.shape not in ((3, 3), (count, 3, 3)) or (known != np.swapaxes(known, -1, -2)).any():
         raise ValueError(
             f"A mask of strains is six bools ({', '.join(_COMPONENTS)}) or a symmetric matrix, one "
-            f"for all systems or one per system; not of the shape {np.shape(given)}."
+            f"for all systems or one per system; not {given!r:.100}."
         )
     return np.broadcast_to(known, (count, 3, 3))

@@ -1,4 +1,4 @@
-"""`Coordinates`: what is minimized over, of particles and of cells, so that methods are written once.
+"""`Coordinates`: what is minimized over, of particles and cells, so that methods are written once.
 
 A method knows vectors with one part per particle (particles, 3) and, where cells move, one per
 system (systems, 3, 3); every sum is over one system.

@@ -54,9 +54,7 @@ def forgotten(history: History, some: Array) -> History:
     return History(history.steps, history.changes, kept, history.filled)
 
 
-def after_step(
-    history: History, step: Coordinates, change: Coordinates, inverse: Array
-) -> History:
+def after_step(history: History, step: Coordinates, change: Coordinates, inverse: Array) -> History:
     """With one more row: the step, what it changed of the gradient, and ρ (systems,)."""
     memory = history.inverse.shape[0]
     row = (history.filled % memory).astype(jnp.int32)
@@ -80,7 +78,9 @@ def direction(history: History, forces: Coordinates, stiffness: Array, state: An
 
     def row(n: Array) -> tuple[Coordinates, Coordinates, Array]:
         at = (first - n) % memory
-        return jax.tree.map(lambda rows: rows[at], (history.steps, history.changes, history.inverse))
+        return jax.tree.map(
+            lambda rows: rows[at], (history.steps, history.changes, history.inverse)
+        )
 
     def product(known: Array, one: Coordinates, other: Coordinates) -> Array:
         return jnp.where(known != 0, known * dot(one, other, state), 0)

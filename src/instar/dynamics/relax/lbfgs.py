@@ -2,9 +2,9 @@
 
     Δx = H f, shortened as a whole until no atom moves further than the longest step
 
-with H from the last steps (see `history`), J. Nocedal, Math. Comp. 35, 773 (1980), and D. C. Liu and
-J. Nocedal, Math. Program. 45, 503 (1989). There is no line search, and energies are not looked at.
-Where cells move, a row of the cell counts as an atom.
+with H from the last steps (see `history`): D. C. Liu and J. Nocedal, Math. Program. 45, 503
+(1989). There is no line search, and energies are not looked at. Where cells move, a row of the cell
+counts as an atom.
 """
 
 from __future__ import annotations
@@ -74,9 +74,7 @@ class Lbfgs(Optimizer):
         "how far an atom moves at most in a step", unit="angstrom", default="0.2 angstrom", above=0
     ),
 )
-def lbfgs(
-    memory: int = 100, stiffness: Numbers = 70.0, longest_step: Numbers = 0.2
-) -> Relaxation:
+def lbfgs(memory: int = 100, stiffness: Numbers = 70.0, longest_step: Numbers = 0.2) -> Relaxation:
     """L-BFGS, step for step as in ASE: the curvature is learned from the last steps.
 
         Δx = H f, shortened as a whole until no atom moves further than the longest step

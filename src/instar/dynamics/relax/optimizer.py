@@ -21,13 +21,26 @@ from instar.core.utils.precision import precision_of
 from instar.dynamics.containment import chosen, contained
 from instar.dynamics.forces import forces_on_free, located
 from instar.dynamics.part import Part
-from instar.dynamics.relax.cell import displaced, generalized_forces, moving_stress
+from instar.dynamics.relax.cell import (
+    displaced,
+    far_deformed,
+    generalized_forces,
+    moving_stress,
+    referred,
+)
 from instar.dynamics.relax.coordinates import Coordinates, largest_part, only
 from instar.dynamics.relax.outcomes import CONVERGED, GOING, OUT_OF_STEPS
 from instar.dynamics.relax.state import NEIGHBORS, State
 from instar.potentials import evaluate
 
-__all__ = ["Optimizer", "Relaxation", "longest_force", "relaxation"]
+__all__ = [
+    "Optimizer",
+    "Relaxation",
+    "largest_stress",
+    "longest_force",
+    "measure_of_ase",
+    "relaxation",
+]
 
 
 @dataclass
@@ -81,7 +94,11 @@ class Relaxation(Part):
         after = dataclasses.replace(after, optimizer=kept)
         after = chosen(going, chosen(entering, trial, after), state)
         after = contained(state, _counted(after, going, entering))
-        kept = self.optimizer.again(kept, entering, after)
+        begins = entering
+        if state.moves_cell:
+            far = far_deformed(after) & after.going
+            begins, after = begins | far, referred(after, far)
+        kept = self.optimizer.again(kept, begins, after)
         return dataclasses.replace(after, optimizer=kept, step=state.step + 1)
 
     def begin(self, state: State) -> State:
@@ -101,7 +118,7 @@ def relaxation(optimizer: Optimizer) -> Relaxation:
 
 def longest_force(state: State) -> Array:
     """max |F| (systems,) in eV/Å, of atoms that are free to move."""
-    squares = jnp.sum(state.particles.data.forces ** 2, axis=1)
+    squares = jnp.sum(state.particles.data.forces**2, axis=1)
     return jnp.sqrt(state.largest(squares))
 
 
@@ -140,10 +157,10 @@ def _counted(state: State, going: Array, entering: Array) -> State:
     steps = known.steps + jnp.where(entering, jnp.uint32(0), one)
     small = longest_force(state) <= known.force_tolerance
     small &= largest_stress(state) <= known.stress_tolerance
-    ended = jnp.where(steps >= known.most, OUT_OF_STEPS, known.outcome)
-    ended = jnp.where(small, CONVERGED, ended)
+    over = (known.outcome == GOING) & (steps >= known.most)
+    outcome = jnp.where(going & over, OUT_OF_STEPS, known.outcome)
     return state.with_systems(
         steps=steps,
         evaluations=known.evaluations + one,
-        outcome=jnp.where(going & ((known.outcome == GOING) | small), ended, known.outcome),
+        outcome=jnp.where(going & small, CONVERGED, outcome),
     )

@@ -1,9 +1,9 @@
 """What becomes of a system: it goes on, has converged, or has stopped for another reason.
 
-    converged      max |F| ≤ force tolerance, and max |σ + p| ≤ stress tolerance if the cell moves
-    out of steps   as many steps as it may make, and not converged
-    stuck          no step lowers the energy
-    frozen         it is no longer finite: it is kept as it was before
+converged      max |F| ≤ force tolerance, and max |σ + p| ≤ stress tolerance if the cell moves
+out of steps   as many steps as it may make, and not converged
+stuck          no step lowers the energy
+frozen         it is no longer finite: it is kept as it was before
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ def outcomes(state: Any) -> list[str]:
     --------
     >>> from ase import Atoms
     >>> import instar
+    >>> from instar.dynamics import relax
     >>> trap = {"type": "harmonic_trap", "stiffness": "0.1 eV/angstrom^2"}
     >>> known = instar.md_state(Atoms("Ar", [[1, 0, 0]]), trap)
     >>> state = relax.start(known.particles, known.systems, known.potential)

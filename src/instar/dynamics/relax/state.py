@@ -168,7 +168,9 @@ class State(DynamicState):
         """With the room that a list had."""
         if set(sizes) != set(self.sizes):
             raise ValueError("There is a neighbor list in one of the two, but not in both.")
-        return self if self.neighbors is None else NEIGHBORS.set(self, self.neighbors.resized(**sizes))
+        return (
+            self if self.neighbors is None else NEIGHBORS.set(self, self.neighbors.resized(**sizes))
+        )
 
 
 NEIGHBORS = lens(lambda state: state.neighbors, cls=State)
