@@ -15,7 +15,7 @@ from instar.core.data import Index
 from instar.core.result import as_result_function
 from instar.core.typing import ParticleId
 from instar.dynamics import md
-from instar.dynamics.md.declared import BAROSTAT
+from instar.dynamics.md.declared import BAROSTAT, THERMOSTAT
 from instar.dynamics.method import METHODS as METHODS_GROUP
 from instar.potentials import HarmonicBond
 
@@ -161,7 +161,7 @@ METHODS = {
 def registered_methods():
     """Thermostats and barostats that are declared and have no case yet, with their defaults."""
     for name, declared in found(METHODS_GROUP).items():
-        if name not in METHODS:
+        if name not in METHODS and declared.role in (THERMOSTAT, BAROSTAT):
             barostat = declared.role == BAROSTAT
             yield name, Method(_by_default(declared, barostat), barostat=barostat)
 

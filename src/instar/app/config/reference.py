@@ -34,6 +34,7 @@ def reference() -> str:
         *(
             _entry(f"{known.role.removeprefix('md.')}: {name}", known.help, known.options)
             for name, known in _own(METHODS)
+            if known.role.startswith("md.")
         ),
         "## Observers\n\nEntries of `observe:`, by their `type`.\n",
         *(_entry(name, known.help, known.options) for name, known in _own(OBSERVERS)),

@@ -6,12 +6,12 @@ import dataclasses
 from typing import Any, Literal
 
 import jax
-import jax.numpy as jnp
 from jax import Array, lax
 
 from instar.core.propagator import propagate_and_fix
 from instar.core.result import as_result_function
 from instar.core.utils.jax import dataclass, field
+from instar.dynamics.forces import forces_on_free, located
 from instar.dynamics.md.centre import without_net_force
 from instar.dynamics.md.divided import over_division
 from instar.dynamics.md.state import NEIGHBORS, State
@@ -19,9 +19,6 @@ from instar.dynamics.part import Part
 from instar.potentials import evaluate
 
 __all__ = ["Forces", "computed", "is_due", "with_forces"]
-
-_FARTHEST = 2.0**27
-"""Cells away, beyond which a particle is lost: they are counted in 32 bits."""
 
 
 @dataclass
@@ -112,11 +109,7 @@ def computed(state: State) -> State:
 
 def _located(state: State) -> tuple[State, State]:
     """The state with an up-to-date list, and the same with all systems where the list can be."""
-    if state.neighbors is None:
-        return state, state
-    there = _searchable(state)
-    neighbors = state.neighbors.updated(there.particles, there.systems, where=NEIGHBORS)
-    return NEIGHBORS.set(state, neighbors), NEIGHBORS.set(there, neighbors)
+    return located(state, NEIGHBORS)
 
 
 def _evaluated(state: State, there: State, virial: bool | Literal["trace"], energy: bool) -> State:
@@ -131,41 +124,8 @@ def _evaluated(state: State, there: State, virial: bool | Literal["trace"], ener
         finite=False,
     )
     assert found.forces is not None
-    data = state.particles.data
-    lost = data.system.valid_mask[:, None] & ~jnp.isfinite(data.positions)
-    forces = jnp.where(lost, jnp.nan, jnp.where(data.fixed[:, None], 0, found.forces))
+    forces = forces_on_free(found.forces, state)
     state = state.with_particles(forces=without_net_force(forces, state))
     if virial:
         state = state.with_systems(virial=found.virial)
     return state.with_systems(energy=found.energy) if virial and energy else state
-
-
-def _searchable(state: State) -> State:
-    """With every lost system put back to where it was when the list was made."""
-    listed = state.neighbors
-    if listed is None:
-        return state
-    data, cell = state.particles.data, state.systems.data.cell
-    shortest = jnp.min(jnp.where(cell.periodic, cell.heights, jnp.inf), axis=1)
-    farthest = state.systems.set_data(_FARTHEST * shortest).beside(data.system)
-    far = jnp.max(jnp.abs(data.positions), axis=1) > farthest
-    lost = data.system.valid_mask & (far | ~jnp.isfinite(data.positions).all(axis=1))
-    flat = ~(jnp.isfinite(cell.vectors).all(axis=(1, 2)) & (shortest > 0))
-
-    def put_back(positions: Array, vectors: Array) -> tuple[Array, Array]:
-        gone = flat | (data.system.sum_over(lost).data > 0)
-        own = state.systems.set_data(gone)[data.system]
-        return (
-            jnp.where(own[:, None], listed.positions, positions),
-            jnp.where(gone[:, None, None], listed.vectors, vectors),
-        )
-
-    positions, vectors = lax.cond(
-        jnp.any(lost) | jnp.any(flat),
-        put_back,
-        lambda positions, vectors: (positions, vectors),
-        data.positions,
-        cell.vectors,
-    )
-    cell = dataclasses.replace(cell, vectors=vectors)
-    return state.with_particles(positions=positions).with_systems(cell=cell)

@@ -13,10 +13,10 @@ from jax import Array
 from instar.core.data import Index, Table
 from instar.core.typing import ArrayLike, GroupId, ParticleId, SystemId
 from instar.core.utils.on_device import on_device
+from instar.dynamics.beginning import charges_of, listed, numbers_within, streams_of
 from instar.dynamics.md.forces import computed
 from instar.dynamics.md.state import Particles, State, Systems
 from instar.geometry import AllParticles
-from instar.neighbors import NeighborList
 from instar.potentials import Potential, PotentialError
 from instar.potentials.constraints import Constraints, constraints_of
 from instar.potentials.constraints.group import Group
@@ -121,11 +121,11 @@ def start(  # noqa: PLR0913 (all that a state begins with)
         "velocities": _velocities(velocities, data.positions, stay),
         "forces": np.zeros(data.positions.shape, dtype),
         "masses": _masses(masses, there).astype(dtype),
-        "charges": _charges(data),
+        "charges": charges_of(data),
         "system": everyone.system,
         "labels": data.labels,
         "molecule": molecule,
-        "number": _numbers(system, there),
+        "number": numbers_within(system, there),
         "fixed": stay,
         "suspect": np.zeros(len(there), bool),
     }
@@ -136,11 +136,11 @@ def start(  # noqa: PLR0913 (all that a state begins with)
     state = State(
         particles=dataclasses.replace(particles, data=table),
         systems=dataclasses.replace(
-            systems, data=_systems(cell, held, _streams(streams, everyone.count), dtype)
+            systems, data=_systems(cell, held, streams_of(streams, everyone.count), dtype)
         ),
         potential=potential,
         constraints=constraints,
-        neighbors=_listed(particles, systems, potential, skin, neighbor_options),
+        neighbors=listed(particles, systems, potential, skin, neighbor_options),
         step=on_device(np.zeros((), np.uint32)),
     )
     state = _on_constraints(state)
@@ -168,19 +168,6 @@ def _degrees(state: State, free: np.ndarray) -> np.ndarray:
     return np.maximum(count, 0).astype(state.dtype)
 
 
-def _listed(
-    particles: Table[ParticleId, Any],
-    systems: Table[SystemId, Any],
-    potential: Potential,
-    skin: ArrayLike,
-    options: dict[str, Any],
-) -> NeighborList | None:
-    if potential.reach is None:
-        return None
-    excluded = None if potential.exclusions is None else potential.exclusions.partners
-    return NeighborList.of(particles, systems, potential.reach, skin, excluded=excluded, **options)
-
-
 def _velocities(given: ArrayLike | None, positions: Array, stay: np.ndarray) -> Any:
     if given is None:
         return np.zeros(positions.shape, positions.dtype)
@@ -193,13 +180,6 @@ def _velocities(given: ArrayLike | None, positions: Array, stay: np.ndarray) -> 
     return np.where(stay[:, None], 0, known).astype(positions.dtype)
 
 
-def _charges(data: Any) -> Any:
-    charges = getattr(data, "charges", None)
-    if charges is None:
-        return np.full(len(data.positions), np.nan, data.positions.dtype)
-    return charges
-
-
 def _masses(given: ArrayLike, there: np.ndarray) -> np.ndarray:
     known = np.broadcast_to(np.asarray(given, float), there.shape)
     bad = there & ~(np.isfinite(known) & (known > 0))
@@ -209,17 +189,6 @@ def _masses(given: ArrayLike, there: np.ndarray) -> np.ndarray:
             f"Particle {first} has the mass {known[first]} amu; it must be above zero."
         )
     return np.where(there, known, 1)
-
-
-def _streams(given: ArrayLike | None, count: int) -> np.ndarray:
-    if given is None:
-        return np.arange(count, dtype=np.uint32)
-    known = np.asarray(given)
-    if known.shape != (count,) or known.dtype.kind not in "iu" or (known < 0).any():
-        raise ValueError(f"Streams are {count} whole numbers from zero up, not {given!r}.")
-    if len(np.unique(known)) < count:
-        raise ValueError("Two systems have the same stream, so they would draw the same numbers.")
-    return known.astype(np.uint32)
 
 
 def _held(potential: Potential, fixed: np.ndarray, given: ArrayLike | None) -> np.ndarray:
@@ -234,16 +203,6 @@ def _held(potential: Potential, fixed: np.ndarray, given: ArrayLike | None) -> n
             "fixed atoms."
         )
     return held
-
-
-def _numbers(system: np.ndarray, there: np.ndarray) -> np.ndarray:
-    """Which one of its system each particle is."""
-    numbers = np.zeros(len(system), np.int32)
-    order = np.flatnonzero(there)[np.argsort(system[there], kind="stable")]
-    sorted_ = system[order]
-    starts = np.searchsorted(sorted_, sorted_, side="left")
-    numbers[order] = np.arange(len(order)) - starts
-    return numbers
 
 
 def _without_fixed(constraints: Constraints, stay: np.ndarray) -> Constraints:
