@@ -57,6 +57,16 @@ def repeated(here):
     structure(file="x.extxyz", repeat=9000)(here)
 
 
+def nested(depth, pattern):
+    """Folders within each other, and a structure from files below them."""
+
+    def make(here):
+        structure(file=pattern)(here)
+        (here / "/".join("d" * depth)).mkdir(parents=True)
+
+    return make
+
+
 CIF = """data_x
 _cell_length_a 5
 _cell_length_b 5
@@ -107,9 +117,11 @@ ROWS = {
     "a structure that is a link to nothing": Row(made_by("x.cif", lambda path: path.symlink_to("y.cif")), STRUCTURE + "there is no file HERE/x.cif"),
     "a structure of the system": Row(structure(file="/etc/passwd"), STRUCTURE + "/etc/passwd can't be read: …"),
     "a structure from a server": Row(structure(file="postgresql://user@host/db"), STRUCTURE + "there is no file HERE/postgresql:/user@host/db"),
-    "a structure with a name too long": Row(structure(file="x" * 300 + ".cif"), FILE + "xxxxxxxxxxxxxxxxxxxx….cif can't be read: File name too long"),
+    "a structure with a name too long": Row(structure(file="x" * 300 + ".cif"), STRUCTURE + "x" * 40 + "… can't be read: File name too long"),
     "a pattern that nothing matches": Row(structure(file="mofs/*.cif"), STRUCTURE + "no file matches mofs/*.cif, looked for in HERE"),
     "a pattern that matches folders": Row(lambda here: (structure(file="x*.cif")(here), (here / "x.cif").mkdir()), STRUCTURE + "no file matches x*.cif, looked for in HERE"),
+    "a pattern with very many ways": Row(nested(60, "**/*/" * 6 + "*.cif"), STRUCTURE + "no file matches **/*/**/*/**/*/**/*/**/*/**/*/*.cif, looked for in HERE"),
+    "a pattern without an end": Row(structure(file="[" * 4000), STRUCTURE + "[" * 40 + "… can't be read: File name too long"),
     "a file that is a number": Row(structure(file=3), A + "systems[0].structure.file: 3 is of the wrong kind: text is needed"),
     # Frames
     "a frame that there is not": Row(xyz(b"", b"", frames=3), FILE + "x.extxyz has 1 frames; there is no frame 3"),

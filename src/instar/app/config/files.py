@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import glob
 import re
 import sqlite3
 from collections.abc import Mapping, Sequence
@@ -12,6 +11,7 @@ from typing import Any, NamedTuple
 
 from ase import Atoms
 
+from instar.app.config.patterns import PatternError, is_pattern, matching
 from instar.app.config.structure_files import (
     StructureFileError,
     check_size,
@@ -78,10 +78,14 @@ def _paths(file: str, folder: Path) -> list[Path]:
         if path.is_file():
             return [path]
     except OSError as error:  # a name that is too long
-        raise UnmadeStructureError(f"{path} can't be read: {error.strerror}") from error
-    if not glob.has_magic(file):
+        text = f"{file[:40]}… can't be read: {error.strerror}"
+        raise UnmadeStructureError(text) from error
+    if not is_pattern(file):
         raise UnmadeStructureError(f"there is no file {path}")
-    found = glob.glob(file, root_dir=folder, recursive=True)
+    try:
+        found = matching(file, folder)
+    except PatternError as error:
+        raise UnmadeStructureError(f"{file} {error}") from error
     paths = [folder / name for name in sorted_naturally(found) if (folder / name).is_file()]
     if not paths:
         raise UnmadeStructureError(f"no file matches {file}, looked for in {folder.resolve()}")

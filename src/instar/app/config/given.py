@@ -70,10 +70,17 @@ def given_by(data: dict[str, Any], folder: Path, problems: list[tuple[Place, str
     try:
         name, topology = _topology(data["topology"], folder)
     except (TopologyError, OSError) as error:
-        problems.append((("topology",), str(error)))
+        problems.append((("topology",), _why(error)))
         rest = {key: value for key, value in data.items() if key != "topology"}
         return Given(data, rest, inputs, lacks_topology=True)
     return _resolved({**data, "topology": {"file": name}}, topology, inputs, problems)
+
+
+def _why(error: Exception) -> str:
+    """What is said of a file; its name is known, and may be very long."""
+    if isinstance(error, OSError) and error.strerror:
+        return f"{str(error.filename)[:80]}: {error.strerror}"
+    return str(error)
 
 
 def _without_structures(data: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Input]]:
