@@ -18,6 +18,7 @@ from jax import Array
 from instar.core.data import Index
 from instar.core.typing import ParticleId
 from instar.core.utils.jax import dataclass
+from instar.core.utils.on_device import on_device
 from instar.geometry import AllParticles
 from instar.potentials.named import rows_of
 
@@ -80,7 +81,7 @@ class Exclusions:
             for f in (pair_factor, coulomb_factor)
         )
         index = Index.integer(given.astype(np.int32), n=particles, label=ParticleId)
-        return Exclusions(index, pair, coulomb, jnp.asarray(_partners(given, particles)))
+        return Exclusions(index, pair, coulomb, on_device(_partners(given, particles)))
 
     @staticmethod
     def from_bonds(

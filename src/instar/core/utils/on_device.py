@@ -21,4 +21,4 @@ def on_device(tree: Any) -> Any:
 
 def _put(leaf: Any) -> Any:
     # A copy: the device may go on to read the memory of the array that it is given.
-    return jax.device_put(np.array(leaf)) if isinstance(leaf, np.ndarray) else leaf
+    return jax.device_put(np.array(leaf)) if isinstance(leaf, np.ndarray | np.generic) else leaf

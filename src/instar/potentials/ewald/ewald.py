@@ -25,6 +25,7 @@ from jax.sharding import Mesh as Devices
 from instar.core.assertion import runtime_assert
 from instar.core.data import Table
 from instar.core.utils.jax import dataclass, field
+from instar.core.utils.on_device import on_device
 from instar.geometry import AllParticles, Cell
 from instar.geometry.constants import COULOMB_CONSTANT
 from instar.potentials.coulomb import ScreenedCoulomb
@@ -265,7 +266,7 @@ def made(
         real_cutoff=np.array([s.real_cutoff for s in settings]),
         limit=np.array([s.limit for s in settings]),
         vectors=np.array(vectors, float),
-        home=jnp.asarray(home, jnp.int32),
+        home=on_device(np.array(home, np.int32)),
         waves=Waves.of(numbers, members, devices),
         meshes=meshes,
         accuracy=accuracy,

@@ -31,6 +31,7 @@ from jax.sharding import Mesh as Devices
 from instar.core.data import Index, Table
 from instar.core.typing import SystemId
 from instar.core.utils.jax import dataclass, field
+from instar.core.utils.on_device import on_device
 from instar.geometry import Cell
 from instar.geometry.constants import COULOMB_CONSTANT
 from instar.potentials.ewald.devices import divided
@@ -87,14 +88,14 @@ class Waves:
         pairs = _padded(pairs, together * shares, NOBODY).reshape(-1, together, 2)
         everything = np.concatenate([n for n in numbers if len(n)])
         x, y, z = np.abs(everything).max(axis=0).tolist()
-        start, length, tiles = (jnp.asarray(np.array(a), jnp.int32) for a in (start, length, tiles))
+        start, length, tiles = (on_device(np.array(a, np.int32)) for a in (start, length, tiles))
         return Waves(
             start=start,
             length=length,
             system=index_of(system, len(numbers)),
             tiles=tiles,
             tile_system=index_of(owner, len(numbers)),
-            work=jnp.asarray(pairs, jnp.int32),
+            work=on_device(np.array(pairs, np.int32)),
             most=(x, y, z),
             devices=devices,
         )
@@ -321,7 +322,7 @@ def _partial_fields(
 
 def index_of(systems: list[int], count: int) -> Index[SystemId]:
     """Numbers of systems, of which there are ``count``, as an index."""
-    return Index.integer(jnp.asarray(np.array(systems), jnp.int32), n=count, label=SystemId)
+    return Index.integer(on_device(np.array(systems, np.int32)), n=count, label=SystemId)
 
 
 def _numbers(start: Array) -> Array:
