@@ -21,8 +21,8 @@ import numpy as np
 from fluid import DENSITY, Fluid, best_of, both_cores, fluid, peer, show
 from record import figure, written
 
-from instar.neighbors.grid import grid_of
 from instar.neighbors.images import wrap
+from instar.neighbors.making import sorted_images
 
 SKIN = 0.3
 
@@ -64,7 +64,7 @@ def searches(atoms: int) -> None:
         @jax.jit
         def grid(positions: Any) -> Any:
             wrapped = wrap(positions, data.system, cell)  # noqa: B023 (called at once)
-            return grid_of(wrapped, positions, cell, reach, rows, subdivision)  # noqa: B023
+            return sorted_images(wrapped, positions, cell, reach, None, rows, subdivision)  # noqa: B023
 
         whole, sorting = build_time(state), best_of(lambda: grid(data.positions), 15)  # noqa: B023
         nanoseconds = 1e9 / atoms

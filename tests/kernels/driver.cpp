@@ -5,9 +5,11 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <memory>
 #include <thread>
 #include <vector>
 
+#include "neighbor_dispatch.hpp"
 #include "pair_dispatch.hpp"
 #include "shares.hpp"
 
@@ -141,6 +143,195 @@ void of_precision(Instructions instructions) {
   }
 }
 
+// Shares by two threads, as XLA's pool works on them.
+void by_two(void*, std::int64_t count, std::int64_t each,
+            void (*work)(const void*, std::int64_t, std::int64_t), const void* of) {
+  std::vector<std::thread> threads;
+  const auto share = [&](std::int64_t number) {
+    const std::int64_t begin = number * each, end = begin + each;
+    work(of, begin, end < count ? end : count);
+  };
+  in_shares((count + each - 1) / each, 2, share,
+            [&](auto task) { threads.emplace_back(std::move(task)); });
+  for (std::thread& thread : threads) thread.join();
+}
+
+// Particles in cubes of four Å, and a list of their neighbors.
+template <class Real>
+struct Listed {
+  std::int64_t systems = 1, rows = 4000, room = 90, width = 20, words = 9, subdivision = 2;
+  Real reach = Real(2.5);
+  bool repeats = true;
+  std::vector<Real> places;           // fractional
+  std::vector<std::int32_t> system;   // out of bounds for nobody
+  std::vector<std::int32_t> partner;  // one that each particle does not see
+  Instructions instructions = Instructions::baseline;
+  std::vector<std::int32_t> at, place, slots, count, candidates;
+  std::int32_t needed = -1;
+
+  void add(double x, double y, double z, std::int32_t of = 0, std::int32_t unseen = -1) {
+    places.insert(places.end(), {Real(x), Real(y), Real(z)});
+    system.push_back(of);
+    partner.push_back(unseen);
+  }
+
+  void crowd(int number) {
+    for (int i = 0; i < number; ++i) {
+      add(i * 0.618 - int(i * 0.618), i * 0.414 - int(i * 0.414), i * 0.732 - int(i * 0.732),
+          std::int32_t(i % systems), (i + 1) % number);
+    }
+  }
+
+  void run() {
+    const std::int64_t particles = std::int64_t(system.size()), blocks = particles / width + 1;
+    std::vector<Real> positions, vectors(9 * systems, 0);
+    std::vector<std::int32_t> cells(3 * particles, -3), own, unseen;
+    // Not std::vector<bool>, which has no array of them.
+    const std::unique_ptr<bool[]> there(new bool[particles]), periodic(new bool[3 * systems]);
+    for (std::int64_t p = 0; p < particles; ++p) {
+      for (int k = 0; k < 3; ++k) {
+        positions.push_back(4 * (places[3 * p + k] - 3));
+        if (!std::isfinite(places[3 * p + k])) places[3 * p + k] = 0;
+      }
+      there[p] = system[p] >= 0 && system[p] < systems;
+      own.push_back(there[p] ? system[p] : 0);
+      unseen.insert(unseen.end(), {partner[p], 0, 0, -1});
+    }
+    for (std::int64_t k = 0; k < 3 * systems; ++k) {
+      vectors[9 * (k / 3) + 4 * (k % 3)] = 4;
+      periodic[k] = repeats;
+    }
+    const std::vector<Real> heights(3 * systems, 4), reaches(systems, reach),
+        spans(3 * systems, reach / 4);
+    const std::int64_t table = table_of(rows, systems, subdivision);
+    std::vector<std::int32_t> owner(rows, -1), shift(3 * rows, -1), first(table), bins(3 * systems),
+        before(systems), home(particles), left_out(particles),
+        scratch(scratch_of(particles, rows, systems, table));
+    std::vector<Real> x(rows), y(rows), z(rows), low(3 * systems), size(3 * systems),
+        span(3 * systems), fuzz(3 * systems);
+    at.assign(blocks * width, -1), place.assign(particles, -1);
+    NeighborGrid<Real> grid = {};
+    grid.particles = particles, grid.systems = systems, grid.rows = rows, grid.table = table;
+    grid.looking = blocks * width, grid.partners = 1, grid.subdivision = subdivision;
+    grid.inside = places.data(), grid.cells = cells.data(), grid.system = own.data();
+    grid.there = there.get(), grid.positions = positions.data(), grid.vectors = vectors.data();
+    grid.periodic = periodic.get(), grid.reach = spans.data(), grid.unseen = unseen.data();
+    grid.owner = owner.data(), grid.shift = shift.data();
+    grid.x = x.data(), grid.y = y.data(), grid.z = z.data();
+    grid.first = first.data(), grid.bins = bins.data(), grid.before = before.data();
+    grid.low = low.data(), grid.width = size.data(), grid.span = span.data();
+    grid.fuzz = fuzz.data(), grid.home = home.data(), grid.needed = &needed;
+    grid.at = at.data(), grid.place = place.data(), grid.left_out = left_out.data();
+    grid.scratch = scratch.data();
+    make_grid<Real>(instructions)(grid, {nullptr, by_two});
+
+    slots.assign(blocks * room * width, -1);
+    count.assign(blocks * width, -1), candidates.assign(blocks * width, -1);
+    NeighborSearch<Real> search = {};
+    search.particles = particles, search.systems = systems, search.images = rows;
+    search.table = table, search.blocks = blocks, search.room = room, search.width = width;
+    search.words = words, search.subdivision = subdivision, search.partners = 1;
+    search.orthorhombic = true;
+    search.x = x.data(), search.y = y.data(), search.z = z.data();
+    search.owner = owner.data(), search.first = first.data(), search.bins = bins.data();
+    search.before = before.data(), search.low = low.data(), search.size = size.data();
+    search.span = span.data(), search.fuzz = fuzz.data(), search.heights = heights.data();
+    search.reach = reaches.data(), search.inside = places.data(), search.system = own.data();
+    search.rows = at.data(), search.left_out = left_out.data();
+    search.slots = slots.data(), search.count = count.data();
+    search.candidates = candidates.data();
+    const auto groups = search_groups<Real>(instructions);
+    for (std::int64_t g = 0; g < blocks * searches_of(width); ++g) groups(search, g, g + 1);
+  }
+
+  std::int64_t pairs() const {
+    std::int64_t all = 0;
+    for (std::int32_t one : count) all += one;
+    return all;
+  }
+
+  bool written() const {
+    for (const auto* array : {&at, &place, &slots, &count, &candidates}) {
+      for (std::int32_t value : *array) {
+        if (value < 0) return false;
+      }
+    }
+    return true;
+  }
+};
+
+template <class Real>
+void neighbors_of_precision(Instructions instructions) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (std::int64_t subdivision : {0, 1, 2, 3, MOST_SUBDIVISION}) {
+    const auto begun = [&] {
+      Listed<Real> one;
+      one.instructions = instructions, one.subdivision = subdivision;
+      return one;
+    };
+
+    Listed<Real> nobody = begun();
+    nobody.run();
+    expect(nobody.written() && nobody.needed == 0 && nobody.pairs() == 0, "no particles");
+
+    Listed<Real> empty = begun();
+    empty.systems = 0;
+    empty.add(0, 0, 0, 7);
+    empty.run();
+    expect(empty.written() && empty.needed == 0 && empty.pairs() == 0, "no systems");
+
+    Listed<Real> alone = begun();
+    alone.reach = Real(4.5);
+    alone.add(0.1, 0.2, 0.3);
+    alone.run();
+    expect(alone.written() && alone.pairs() == 6, "one atom and its images");
+
+    Listed<Real> absent = begun();
+    absent.add(0.1, 0.2, 0.3), absent.add(0.1, 0.2, 0.4, 1), absent.add(0.1, 0.2, 0.4, -1);
+    absent.run();
+    expect(absent.written() && absent.pairs() == 0, "rows that are not particles");
+
+    Listed<Real> open = begun();
+    open.repeats = false;
+    open.crowd(40);
+    open.run();
+    expect(open.written() && open.needed == 40, "an open system");
+
+    Listed<Real> many = begun();
+    many.systems = 20;
+    many.crowd(50);
+    many.run();
+    expect(many.written() && many.pairs() > 0, "many systems");
+
+    Listed<Real> bad = begun();
+    bad.crowd(5);
+    bad.add(nan, 0, 0);
+    bad.run();
+    expect(bad.written(), "a position that is not a number");
+
+    Listed<Real> endless = begun();
+    endless.reach = Real(1e30);
+    endless.crowd(3);
+    endless.run();
+    expect(endless.written() && endless.needed == 2147483646, "more images than can be counted");
+
+    Listed<Real> whole = begun();
+    whole.crowd(60);
+    whole.room = 300;
+    whole.run();
+    expect(whole.written(), "room for all");
+    for (std::int64_t rows : {1, 2, 60, 61, 200}) {
+      for (std::int64_t room : {0, 1, 7}) {
+        Listed<Real> full = begun();
+        full.crowd(60);
+        full.rows = rows, full.room = room, full.words = room;
+        full.run();
+        expect(full.written() && full.needed == whole.needed, "full buffers");
+      }
+    }
+  }
+}
+
 }  // namespace
 
 int main() {
@@ -148,6 +339,8 @@ int main() {
   for (int i = 0; i <= int(most); ++i) {
     of_precision<double>(Instructions(i));
     of_precision<float>(Instructions(i));
+    neighbors_of_precision<double>(Instructions(i));
+    neighbors_of_precision<float>(Instructions(i));
   }
   std::printf("%d failures, up to %s\n", failures, name_of(most));
   return failures != 0;

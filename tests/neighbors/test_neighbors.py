@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jax.sharding import Mesh
-from potentials.states import KINDS, cell_of
+from neighbors.batches import ROWS, SYSTEMS, Box, Particle, random_batch, tables
 
 from instar.core.capacity import CapacityError
 from instar.core.data import Index, Table
@@ -24,19 +24,7 @@ from instar.neighbors import NeighborList, Sizes, brute_force, query
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
 
 SEEDS = st.integers(0, 2**32 - 1)
-ROWS, SYSTEMS = 60, 9
 ROOM = Sizes(images=3000, neighbors=260, words=2, subdivision=2)
-
-
-@dataclass
-class Particle:
-    positions: jax.Array
-    system: Index[SystemId]
-
-
-@dataclass
-class Box:
-    cell: Cell
 
 
 @dataclass
@@ -47,15 +35,6 @@ class State:
 
 
 NEIGHBORS = lens(lambda s: s.neighbors, cls=State)
-
-
-def tables(positions, system, vectors, periodic, straight=False):
-    cell = Cell.of(vectors, periodic)
-    cell = Cell(cell.vectors, cell.periodic, cell.bounded, orthorhombic=straight)
-    particles = Particle(
-        jnp.asarray(positions), Index.integer(system, n=len(vectors), label=SystemId)
-    )
-    return Table.arange(particles, label=ParticleId), Table.arange(Box(cell), label=SystemId)
 
 
 @jax.jit
@@ -83,23 +62,6 @@ def expected(state, cutoff):
     pairs = brute_force(data.positions, data.system.indices, state.systems.data.cell, cutoff)
     rows = np.column_stack([pairs.first, pairs.second, pairs.shift])
     return rows[np.lexsort(rows.T[::-1])], pairs
-
-
-def random_batch(seed, straight=False):
-    """Nine systems: each kind of cell, one empty, one of one particle, some far outside."""
-    rng = np.random.default_rng(seed)
-    kinds = ["box"] * SYSTEMS if straight else [*KINDS, "box"]
-    cells = [cell_of(kind, rng) for kind in kinds]
-    counts = [*rng.integers(2, 9, SYSTEMS - 2), 0, 1]
-    system = np.repeat(np.arange(SYSTEMS, dtype=np.int32), counts)
-    inside = [rng.random((n, 3)) @ v for n, (v, _) in zip(counts, cells, strict=True)]
-    out = [rng.integers(-50, 50, (n, 3)) * p @ v for n, (v, p) in zip(counts, cells, strict=True)]
-    positions = np.full((ROWS, 3), np.nan)
-    positions[: len(system)] = np.concatenate(inside) + np.concatenate(out)
-    system = np.append(system, np.full(ROWS - len(system), SYSTEMS, np.int32))
-    vectors, periodic = (np.stack(column) for column in zip(*cells, strict=True))
-    particles, systems = tables(positions, system, vectors, periodic, straight)
-    return particles, systems, rng.uniform(3.0, 6.0, SYSTEMS)
 
 
 @pytest.mark.parametrize(
@@ -348,3 +310,15 @@ def test_a_list_for_other_numbers_of_particles_is_refused():
     more, _ = fluid(9)
     with pytest.raises(ValueError, match="for 8 particles in 1 systems can't serve 9 in 1"):
         NeighborList.of(particles, systems, 2.5).updated(more, systems)
+
+
+def test_nobody_has_no_neighbors():
+    none = np.zeros((0, 3), np.float32), np.zeros(0, np.int32)
+    particles, systems = tables(*none, 5 * np.eye(3)[None], np.ones((1, 3), bool))
+    room = Sizes(images=8, neighbors=3, words=1, subdivision=2)
+    state = State(particles, systems, NeighborList.of(particles, systems, 2.5, sizes=room))
+    assert listed(settled(state)).shape == (0, 5)
+    point = jnp.zeros((1, 3))
+    home = Index.integer(np.zeros(1, np.int32), n=1, label=SystemId)
+    found = jax.jit(lambda: query(particles, systems, point, home, 2.5, room))()
+    assert not np.any(found.neighbors.valid_mask)

@@ -7,18 +7,18 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from instar.geometry import Cell
-from instar.neighbors.grid import Grid
 from instar.neighbors.images import Wrapped
 
-__all__ = ["are_close", "excluded_rows", "without"]
+__all__ = ["are_close", "unseen_images", "without"]
 
 
-def excluded_rows(
-    excluded: Array | None, grid: Grid, wrapped: Wrapped, positions: Array, cell: Cell
+def unseen_images(
+    excluded: Array | None, wrapped: Wrapped, positions: Array, cell: Cell
 ) -> Array | None:
-    """The rows of the grid that each particle does not see, (particles, room); 0 for none.
+    """The images that each particle does not see, (particles, room, 4) int32.
 
-    ``excluded`` (particles, room) names its partners, out of bounds for none.
+    Each is a partner, −1 for none, and how many cells it is from where it is when wrapped.
+    ``excluded`` (particles, room) names partners, out of bounds for none.
     """
     if excluded is None:
         return None
@@ -33,7 +33,7 @@ def excluded_rows(
         return jnp.round(shift).astype(jnp.int32) + wrapped.cells[partner] - wrapped.cells
 
     steps = jnp.swapaxes(lax.map(step, partner.T), 0, 1)
-    return jnp.where(there, grid.row_of(partner, steps), 0)
+    return jnp.concatenate([jnp.where(there, partner, -1)[..., None], steps], axis=-1)
 
 
 def are_close(

@@ -21,7 +21,7 @@ from instar.core.utils.jax import dataclass
 from instar.geometry import Cell
 from instar.neighbors.images import Expanded, Images, Wrapped, images_of
 
-__all__ = ["MARGIN", "Grid", "grid_of"]
+__all__ = ["MARGIN", "Grid", "fractional_reach", "grid_of", "table_length"]
 
 FINER_ALONG_Z = 4
 """Bins along z for each one across; more make ranges tighter and the table of bins larger."""
@@ -48,27 +48,36 @@ class Grid:
     fuzz: Array  # (systems, 3) rounding errors of fractional coordinates
     home: Array  # (particles,) row of each particle itself; 0 for absent ones
     needed: Array  # () rows needed, beside row 0
-    expanded: Expanded  # the images as they were before sorting
-    order: Array  # (rows - 1,) and how they were sorted
+    left_out: Array | None  # (particles, room) rows that each does not see; 0 for none
 
-    def row_of(self, particle: Array, step: Array) -> Array:
-        """The row of the image of a particle that is ``step`` (..., 3) cells away; 0 for none."""
-        before = self.expanded
-        at = step - before.lowest[particle]
-        widths = before.widths[particle]
-        inside = jnp.all((at >= 0) & (at < widths), axis=-1)
-        place = (at[..., 0] * widths[..., 1] + at[..., 1]) * widths[..., 2] + at[..., 2]
-        number = jnp.arange(1, self.order.shape[0] + 1, dtype=jnp.int32)
-        row = jnp.zeros_like(number).at[self.order].set(number, unique_indices=True)
-        return jnp.where(inside, row.at[before.start[particle] + place].get(mode="clip"), 0)
+
+def fractional_reach(reach: Array, cell: Cell) -> Array:
+    """The reach (systems,) as a part of each height, rounded up."""
+    eps = MARGIN * jnp.finfo(reach.dtype).eps
+    return reach[:, None] / cell.heights * (1 + eps) + eps
+
+
+def table_length(rows: int, systems: int, subdivision: int) -> int:
+    """The length of the table of first rows: of all bins that there may be, and their end."""
+    return 1 + (systems if subdivision == 0 else BINS_PER_IMAGE * rows + 8 * systems)
 
 
 def grid_of(
-    wrapped: Wrapped, positions: Array, cell: Cell, reach: Array, rows: int, subdivision: int
+    wrapped: Wrapped,
+    positions: Array,
+    cell: Cell,
+    span: Array,
+    unseen: Array | None,
+    *,
+    rows: int,
+    subdivision: int,
 ) -> Grid:
-    """Sort the images of all particles into bins; ``subdivision`` 0 makes one bin of a system."""
-    eps = MARGIN * jnp.finfo(reach.dtype).eps
-    span = reach[:, None] / cell.heights * (1 + eps) + eps
+    """Sort the images of all particles into bins; ``subdivision`` 0 makes one bin of a system.
+
+    ``span`` (systems, 3) is the `fractional_reach`, ``unseen`` names images that particles do not
+    see: see `exclusion.unseen_images`.
+    """
+    eps = MARGIN * jnp.finfo(span.dtype).eps
     expanded = _expanded(wrapped, span, cell.periodic, rows - 1, subdivision)
     particles, systems = positions.shape[0], span.shape[0]
     there = expanded.owner < particles
@@ -83,11 +92,11 @@ def grid_of(
     width = jnp.where(width > 0, width, 1)
     total = jnp.prod(bins, axis=1, dtype=jnp.int32)
     before = jnp.cumsum(total, dtype=jnp.int32) - total
+    table = table_length(rows, systems, subdivision) - 1
     if subdivision == 0:  # in the order of systems already
-        table, number = systems, jnp.where(there, system, systems)
+        number = jnp.where(there, system, systems)
         order = jnp.arange(rows - 1, dtype=jnp.int32)
     else:
-        table = BINS_PER_IMAGE * rows + 8 * systems
         place = wrapped.inside[at] + expanded.step.astype(span.dtype)
         coordinates = jnp.floor((place - low[system]) / width[system]).astype(jnp.int32)
         number = jnp.where(there, _number(coordinates, bins[system], before[system]), table)
@@ -108,9 +117,21 @@ def grid_of(
         fuzz=fuzz,
         home=_homes(expanded, order, particles),
         needed=expanded.needed,
-        expanded=expanded,
-        order=order,
+        left_out=None if unseen is None else _rows_of(expanded, order, unseen),
     )
+
+
+def _rows_of(expanded: Expanded, order: Array, images: Array) -> Array:
+    """The rows of images, each a particle (−1 for none) and steps from it; 0 where none is."""
+    there, particle = images[..., 0] >= 0, jnp.maximum(images[..., 0], 0)
+    at = images[..., 1:] - expanded.lowest[particle]
+    widths = expanded.widths[particle]
+    inside = jnp.all((at >= 0) & (at < widths), axis=-1)
+    place = (at[..., 0] * widths[..., 1] + at[..., 1]) * widths[..., 2] + at[..., 2]
+    number = jnp.arange(1, order.shape[0] + 1, dtype=jnp.int32)
+    row = jnp.zeros_like(number).at[order].set(number, unique_indices=True)
+    found = row.at[expanded.start[particle] + place].get(mode="clip")
+    return jnp.where(there & inside, found, 0)
 
 
 def _expanded(
@@ -150,15 +171,30 @@ def _bin_counts(extent: Array, span: Array, images: Array, subdivision: int) -> 
         return jnp.ones(extent.shape, jnp.int32)
     finer = np.array([[1, 1, FINER_ALONG_Z]], extent.dtype) * subdivision
     wanted = extent / jnp.where(span > 0, span, 1) * finer
-    wanted = jnp.clip(jnp.floor(wanted), 1, 2.0**20)
-    limit = (BINS_PER_IMAGE * images + 8).astype(extent.dtype)
-    excess = jnp.cbrt(jnp.prod(wanted, axis=1) / limit)[:, None]
-    wanted = jnp.maximum(1, jnp.floor(wanted / jnp.maximum(1, excess))).astype(jnp.int32)
+    wanted = jnp.floor(jnp.where(wanted > 1, jnp.minimum(wanted, 2.0**20), 1))
+    limit = (BINS_PER_IMAGE * images + 8).astype(extent.dtype)[:, None]
+    product = (wanted[:, 0] * wanted[:, 1] * wanted[:, 2])[:, None]
+    most = jnp.where(product > limit, _fewer(wanted, product, limit), wanted)
+    most = jnp.maximum(1, most.astype(jnp.int32))
     room = BINS_PER_IMAGE * images + 8
-    x = jnp.minimum(wanted[:, 0], room)
-    y = jnp.minimum(wanted[:, 1], room // x)
-    z = jnp.minimum(wanted[:, 2], room // (x * y))
+    x = jnp.minimum(most[:, 0], room)
+    y = jnp.minimum(most[:, 1], room // x)
+    z = jnp.minimum(most[:, 2], room // (x * y))
     return jnp.stack([x, y, z], axis=1)
+
+
+def _fewer(wanted: Array, product: Array, limit: Array) -> Array:
+    """The most bins n with n³ · product ≤ wanted³ · limit: all axes get fewer by one factor.
+
+    Only products decide, so that it is the same number whatever rounds a cube root.
+    """
+    most = wanted * wanted * wanted * limit
+
+    def fits(n: Array) -> Array:
+        return n * n * n * product <= most
+
+    about = jnp.floor(wanted / jnp.maximum(1, jnp.cbrt(product / limit)))
+    return jnp.where(fits(about + 1), about + 1, jnp.where(fits(about), about, about - 1))
 
 
 def _number(coordinates: Array, bins: Array, before: Array) -> Array:

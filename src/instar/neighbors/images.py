@@ -84,7 +84,8 @@ def wrap(positions: Array, system: Index[SystemId], cell: Cell) -> Wrapped:
     own = Table(system.vocabulary, cell)[system]
     fractional = own.fractional(positions)
     cells = jnp.where(own.periodic, jnp.floor(fractional), 0)
-    inside = jnp.where(there[:, None], fractional - cells, 0)
+    inside = fractional - cells
+    inside = jnp.where(there[:, None] & jnp.isfinite(inside), inside, 0)
     cells = jnp.where(there[:, None], cells, 0).astype(jnp.int32)
     return Wrapped(inside, cells, jnp.where(there, system.indices, 0), there)
 

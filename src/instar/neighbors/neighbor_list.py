@@ -31,12 +31,12 @@ from instar.core.typing import HasPositions, HasSystem, ParticleId, SystemId
 from instar.core.utils.jax import dataclass, field
 from instar.core.utils.on_device import on_device
 from instar.geometry import Cell
-from instar.neighbors.blocks import block_shape, over_blocks
-from instar.neighbors.exclusion import are_close, excluded_rows, without
+from instar.neighbors.blocks import block_shape
+from instar.neighbors.exclusion import are_close, unseen_images
 from instar.neighbors.extents import extents
-from instar.neighbors.grid import Grid, grid_of
-from instar.neighbors.images import FAR, Images, Wrapped, wrap
-from instar.neighbors.search import WORD, Found, Points, Room, search
+from instar.neighbors.images import Images, wrap
+from instar.neighbors.making import in_blocks, neighbors_of, sorted_images
+from instar.neighbors.search import WORD, Room
 from instar.neighbors.sizes import Sizes, estimate
 from instar.statefunc.edges import Edges
 
@@ -255,6 +255,8 @@ class NeighborList:
         system = particles.data.system.update_labels(systems.vocabulary)
         present = lax.stop_gradient(self)
         _check_shapes(present, positions, cell)
+        if positions.shape[0] == 0:
+            return present  # nobody looks, and nobody is seen
 
         def rebuilt(carry: Any) -> Any:
             old, _, _ = carry
@@ -304,30 +306,22 @@ class NeighborList:
     ) -> tuple[NeighborList, Array]:
         wrapped = wrap(positions, system, cell)
         reach = self.cutoff + self.skin
-        rows = self.images.owner.shape[0]
-        grid = grid_of(wrapped, positions, cell, reach, rows, self.subdivision)
-        at, place = _in_space(grid.home, self.rows.shape)
-        room = Room(self.slots.shape[1], self.words, self.subdivision)
-
-        left_out = excluded_rows(self.excluded, grid, wrapped, positions, cell)
+        unseen = unseen_images(self.excluded, wrapped, positions, cell)
         # While the list holds, a distance grows by the skin at most, a height shrinks by its part.
         margin = self.skin + cell.exact_within * self.skin / jnp.where(reach > 0, reach, 1)
         settled = are_close(self.excluded, wrapped, positions, cell, margin)
 
-        def find(rows: Array, shared: tuple[Grid, Wrapped, Cell, Array, Array | None]) -> Found:
-            grid, wrapped, cell, reach, left_out = shared
-            found = search(grid, _points(grid, wrapped, rows), cell, reach, room)
-            if left_out is None:
-                return found
-            kept = without(found.rows, left_out[jnp.where(rows > 0, grid.images.owner[rows], 0)])
-            return Found(kept, found.count, found.candidates)
-
-        found = over_blocks(find, at, (grid, wrapped, cell, reach, left_out), self.mesh)
+        images = self.images.owner.shape[0]
+        made = sorted_images(wrapped, positions, cell, reach, unseen, images, self.subdivision)
+        at = in_blocks(made.at, self.rows.shape)
+        room = Room(self.slots.shape[1], self.words, self.subdivision)
+        found = neighbors_of(at, made.grid, wrapped, cell, reach, room, self.mesh)
+        grid, place = made.grid, made.place
         needs = jnp.stack(
             [
                 grid.needed + 1,
                 jnp.max(found.count, initial=0),
-                -(-jnp.max(found.candidates) // WORD),
+                -(-jnp.max(found.candidates, initial=0) // WORD),
             ]
         )
         new = dataclasses.replace(
@@ -465,25 +459,6 @@ def _check_lengths(cutoff: np.ndarray, skin: np.ndarray) -> None:
     for name, known in (("cutoff", cutoff), ("skin", skin)):
         if not (np.isfinite(known) & (known >= 0)).all():
             raise ValueError(f"A {name} is a length (Å), not {known.tolist()}.")
-
-
-def _in_space(home: Array, shape: tuple[int, ...]) -> tuple[Array, Array]:
-    """Rows of the matrix in the order of space, and the row of each particle."""
-    particles = home.shape[0]
-    number = jnp.arange(particles, dtype=jnp.int32)
-    absent = np.iinfo(np.int32).max
-    at, order = lax.sort((jnp.where(home > 0, home, absent), number), num_keys=1)
-    place = jnp.zeros(particles, jnp.int32).at[order].set(number, unique_indices=True)
-    rows = jnp.zeros(shape[0] * shape[1], jnp.int32)
-    return rows.at[:particles].set(jnp.where(at < absent, at, 0)).reshape(shape), place
-
-
-def _points(grid: Grid, wrapped: Wrapped, rows: Array) -> Points:
-    """The particles that these images are, as points to look from."""
-    there = rows > 0
-    owner = jnp.where(there, grid.images.owner[rows], 0)
-    x, y, z = (jnp.where(there, p[rows], -FAR) for p in grid.points)
-    return Points(x, y, z, wrapped.inside[owner], wrapped.system[owner], rows, there)
 
 
 def _resized(array: Array, length: int, axis: int, fill: int) -> Array:

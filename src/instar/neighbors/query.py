@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import jax.numpy as jnp
-from jax import Array
+from jax import Array, lax
 
 from instar.core.capacity import Capacity, FixedCapacity
 from instar.core.data import Index, Table
 from instar.core.typing import ArrayLike, ParticleId, SystemId
 from instar.core.utils.jax import dataclass
-from instar.neighbors.grid import grid_of
 from instar.neighbors.images import wrap
+from instar.neighbors.making import sorted_images
 from instar.neighbors.search import WORD, Points, Room, search
 from instar.neighbors.sizes import Sizes
 
@@ -81,19 +81,22 @@ def query(
     positions, cell = particles.data.positions, systems.data.cell
     count = cell.vectors.shape[0]
     reach = jnp.broadcast_to(jnp.asarray(cutoff, positions.dtype), (count,))
+    if positions.shape[0] == 0:
+        return _nobody(points, sizes)
     wrapped = wrap(positions, particles.data.system.update_labels(systems.vocabulary), cell)
-    grid = grid_of(wrapped, positions, cell, reach, sizes.images, sizes.subdivision)
+    still = lax.stop_gradient((wrapped, positions, cell, reach))
+    grid = sorted_images(*still, None, sizes.images, sizes.subdivision).grid
     seen = wrap(points, system.update_labels(systems.vocabulary), cell)
     inside = points - _shifted(seen.cells, seen.system, cell)
     x, y, z = (inside[:, k] for k in range(3))
     nowhere = jnp.zeros_like(seen.system)
     looked = Points(x, y, z, seen.inside, seen.system, nowhere, seen.there)
     room = Room(sizes.neighbors, sizes.words, sizes.subdivision)
-    found = search(grid, looked, cell, reach, room)
+    found = search(grid, lax.stop_gradient(looked), cell, reach, room)
     needs = {
         "images": grid.needed + 1,
         "neighbors": jnp.max(found.count, initial=0),
-        "words": -(-found.candidates // WORD),
+        "words": -(-jnp.max(found.candidates, initial=0) // WORD),
     }
     for name, need in needs.items():
         fixed = FixedCapacity(getattr(sizes, name), f"Query with more room for {name}.")
@@ -101,13 +104,20 @@ def query(
     rows = found.rows.T
     there = rows > 0
     owner = jnp.where(there, grid.images.owner[rows], positions.shape[0])
+    places = grid.images.positions(positions, wrapped.system, cell)  # differentiable
     apart = [
         jnp.where(there, place[rows] - here[:, None], 0)
-        for place, here in zip(grid.points, (x, y, z), strict=True)
+        for place, here in zip(places, (x, y, z), strict=True)
     ]
     return Near(
         Index.integer(owner, n=positions.shape[0], label=ParticleId), jnp.stack(apart, axis=-1)
     )
+
+
+def _nobody(points: Array, sizes: Sizes) -> Near:
+    shape = (points.shape[0], sizes.neighbors)
+    none = Index.integer(jnp.zeros(shape, jnp.int32), n=0, label=ParticleId)
+    return Near(none, jnp.zeros((*shape, 3), points.dtype))
 
 
 def _shifted(cells: Array, system: Array, cell: Any) -> Array:

@@ -44,7 +44,7 @@ class Found:
 
     rows: Array  # (neighbors, points) int32
     count: Array  # (points,)
-    candidates: Array  # () the most candidates that one column of bins had
+    candidates: Array  # (points,) the most candidates that one column of bins had
 
 
 @dataclass
@@ -59,7 +59,7 @@ class Room:
 def search(grid: Grid, points: Points, cell: Cell, reach: Array, room: Room) -> Found:
     """The rows of ``grid`` within ``reach`` (one per system, Å) of each point."""
     starts, ends = _ranges(grid, points, cell, reach, room.subdivision)
-    candidates = jnp.max(ends - starts, initial=0)
+    candidates = jnp.max(ends - starts, axis=0)
     limit = reach[points.system] ** 2 * (1 + MARGIN * jnp.finfo(reach.dtype).eps)
 
     offsets = WORD * jnp.arange(room.words, dtype=jnp.int32)[:, None]
