@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "mesh_cases.hpp"
 #include "pair_dispatch.hpp"
 #include "shares.hpp"
 
@@ -148,6 +149,8 @@ int main() {
   for (int i = 0; i <= int(most); ++i) {
     of_precision<double>(Instructions(i));
     of_precision<float>(Instructions(i));
+    mesh_cases<double>(Instructions(i), expect);
+    mesh_cases<float>(Instructions(i), expect);
   }
   std::printf("%d failures, up to %s\n", failures, name_of(most));
   return failures != 0;
