@@ -10,29 +10,9 @@
 
 #include "mesh.hpp"
 #include "mesh_splines.hpp"
-#include "vectors.hpp"
 
 namespace instar {
 namespace {
-
-template <class Real, int width>
-struct Line;
-template <>
-struct Line<double, 4> {
-  typedef double Type __attribute__((vector_size(32)));
-};
-template <>
-struct Line<double, 8> {
-  typedef double Type __attribute__((vector_size(64)));
-};
-template <>
-struct Line<float, 4> {
-  typedef float Type __attribute__((vector_size(16)));
-};
-template <>
-struct Line<float, 8> {
-  typedef float Type __attribute__((vector_size(32)));
-};
 
 // Lines of a window, all of the same width; those at the end of the mesh go on at its beginning.
 template <int order, class Real>

@@ -10,12 +10,41 @@
 #include <cstdint>
 
 #include "mesh.hpp"
+#include "vectors.hpp"
 
 namespace instar {
 namespace {
 
 constexpr int AT_ONCE = 16;
 constexpr int WIDEST = 8;  // a line of a window is that wide in memory, with zeros at its end
+
+// So many points of a line in one register, or in two.
+template <class Real, int width>
+struct Line;
+template <>
+struct Line<double, 2> {
+  typedef double Type __attribute__((vector_size(16)));
+};
+template <>
+struct Line<double, 4> {
+  typedef double Type __attribute__((vector_size(32)));
+};
+template <>
+struct Line<double, 8> {
+  typedef double Type __attribute__((vector_size(64)));
+};
+template <>
+struct Line<float, 2> {
+  typedef float Type __attribute__((vector_size(8)));
+};
+template <>
+struct Line<float, 4> {
+  typedef float Type __attribute__((vector_size(16)));
+};
+template <>
+struct Line<float, 8> {
+  typedef float Type __attribute__((vector_size(32)));
+};
 
 template <class Real>
 struct Windows {
@@ -37,26 +66,41 @@ inline Real turned_of(Real place, Real size) {
   return (place - Real(__builtin_floor(place))) * size;
 }
 
+// M_n at n points from M_(n−1) at n − 1, in place.
+template <int n, class Real, class Vector>
+inline void longer(const Vector& x, Vector* m) {
+  const Vector scale = Vector{} + Real(1.0 / (n - 1));
+  m[n - 1] = x * m[n - 2] * scale;
+#pragma GCC unroll 8
+  for (int j = n - 2; j > 0; --j) {
+    m[j] = ((x + Real(n - 1 - j)) * m[j - 1] + (Real(1 + j) - x) * m[j]) * scale;
+  }
+  m[0] = (Real(1) - x) * m[0] * scale;
+}
+
+template <int n, int order, class Real, class Vector>
+inline void lengthened(const Vector& x, Vector* m) {
+  if constexpr (n <= order) {
+    longer<n, Real>(x, m);
+    lengthened<n + 1, order, Real>(x, m);
+  }
+}
+
 template <int order, bool slopes, class Real>
 inline void splines(const Real* fraction, Real (*value)[AT_ONCE], Real (*slope)[AT_ONCE]) {
-  for (int i = 0; i < AT_ONCE; ++i) {
-    const Real x = fraction[i];
-    Real m[order + 1] = {1 - x, x};
-    for (int n = 3; n <= order; ++n) {
-      if (slopes && n == order) {
-        slope[0][i] = -m[0];
-        for (int j = 1; j < n - 1; ++j) slope[j][i] = m[j - 1] - m[j];
-        slope[n - 1][i] = m[n - 2];
-      }
-      const Real scale = Real(1.0 / (n - 1));
-      Real before = 0;
-      for (int j = 0; j < n; ++j) {
-        const Real here = j < n - 1 ? m[j] : Real(0);
-        m[j] = ((x + Real(n - 1 - j)) * before + (Real(1 + j) - x) * here) * scale;
-        before = here;
-      }
+  using Vector = typename Wide<Real>::Type;
+  constexpr int lanes = sizeof(Vector) / sizeof(Real);
+  for (int i = 0; i < AT_ONCE; i += lanes) {
+    const Vector x = get<Vector>(fraction + i);
+    Vector m[order] = {Real(1) - x, x};
+    lengthened<3, order - 1, Real>(x, m);
+    if (slopes) {
+      put(Vector(-m[0]), slope[0] + i);
+      for (int j = 1; j < order - 1; ++j) put(Vector(m[j - 1] - m[j]), slope[j] + i);
+      put(m[order - 2], slope[order - 1] + i);
     }
-    for (int j = 0; j < order; ++j) value[j][i] = m[j];
+    longer<order, Real>(x, m);
+    for (int j = 0; j < order; ++j) put(m[j], value[j] + i);
   }
 }
 

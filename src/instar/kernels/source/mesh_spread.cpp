@@ -17,7 +17,10 @@ namespace {
 
 template <int width, class Real>
 inline void add_line(Real factor, const Real* line, Real* to) {
-  for (int j = 0; j < width; ++j) to[j] += factor * line[j];
+  constexpr int part = width == 6 ? 4 : width;
+  using Vector = typename Line<Real, part>::Type;
+  more(Vector(factor * get<Vector>(line)), to);
+  if constexpr (part < width) add_line<width - part>(factor, line + part, to + part);
 }
 
 template <int order, class Real>
