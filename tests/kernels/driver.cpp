@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "neighbor_dispatch.hpp"
+#include "mesh_cases.hpp"
 #include "pair_dispatch.hpp"
 #include "shares.hpp"
 
@@ -341,6 +342,8 @@ int main() {
     of_precision<float>(Instructions(i));
     neighbors_of_precision<double>(Instructions(i));
     neighbors_of_precision<float>(Instructions(i));
+    mesh_cases<double>(Instructions(i), expect);
+    mesh_cases<float>(Instructions(i), expect);
   }
   std::printf("%d failures, up to %s\n", failures, name_of(most));
   return failures != 0;

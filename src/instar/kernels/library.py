@@ -14,7 +14,15 @@ from instar.kernels import build
 
 __all__ = ["Status", "in_use", "status", "target", "using"]
 
-KERNELS = ("pair_pass", "neighbor_grid", "neighbor_search")
+KERNELS = (
+    "pair_pass",
+    "neighbor_grid",
+    "neighbor_search",
+    "mesh_sort",
+    "mesh_spread",
+    "mesh_convolve",
+    "mesh_read",
+)
 TARGETS = tuple(f"instar_{name}_{kind}" for name in KERNELS for kind in ("float32", "float64"))
 """The functions of the library that XLA may call."""
 

@@ -4,15 +4,32 @@
 //     ln x = n ln 2 + 2 artanh z      x = 2ⁿ m, √½ ≤ m < √2, z = (m − 1)/(m + 1): a series in z²
 //     e^(x²) erfc(x) ≈ polynomial in a + b/(x + 2.5)       as potentials/screening.py derives it
 //
+// All of it is forced into the loops that call it: a call in a loop keeps it from becoming vectors.
+// Polynomials take one instruction a term where processors have it (a product is then not rounded
+// before it is added). What is not a number stays so.
+//
 // Everything is in an unnamed namespace: this file is compiled once for each set of instructions,
-// and a linker must not take the one for the other. What is not a number stays so.
+// and a linker must not take the one for the other.
 
 #pragma once
 
 #include <cstdint>
 #include <cstring>
 
+#define INSTAR_INLINE inline __attribute__((always_inline))
+
 namespace {
+
+// a b + c
+template <class Real>
+INSTAR_INLINE Real add_product(Real a, Real b, Real c) {
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+  return sizeof(Real) == 8 ? Real(__builtin_fma(a, b, c))
+                           : Real(__builtin_fmaf(float(a), float(b), float(c)));
+#else
+  return a * b + c;
+#endif
+}
 
 template <class Real>
 struct Format;
@@ -38,69 +55,65 @@ struct Format<float> {
 };
 
 template <class Real>
-inline typename Format<Real>::Bits bits_of(Real x) {
+INSTAR_INLINE typename Format<Real>::Bits bits_of(Real x) {
   typename Format<Real>::Bits bits;
   std::memcpy(&bits, &x, sizeof bits);
   return bits;
 }
 
 template <class Real>
-inline Real from_bits(typename Format<Real>::Bits bits) {
+INSTAR_INLINE Real from_bits(typename Format<Real>::Bits bits) {
   Real x;
   std::memcpy(&x, &bits, sizeof x);
   return x;
 }
 
-// 1/n! for the polynomial.
-constexpr double inverse_factorial(int n) { return n < 2 ? 1.0 : inverse_factorial(n - 1) / n; }
-
-template <class Real, int degree>
-struct Taylor {
-  static inline Real at(Real r) {
-    return Real(inverse_factorial(Format<Real>::exponential_degree - degree)) +
-           r * Taylor<Real, degree - 1>::at(r);
+// Σ c_k x^k over `terms` coefficients: terms of even and of odd powers apart, since processors do
+// two chains of products in the time of one.
+template <class Coefficients, int terms, int first, int step, class Real>
+INSTAR_INLINE Real chain(Real x) {
+  constexpr Real coefficient = Real(Coefficients::at(first));
+  if constexpr (first + step >= terms) {
+    return coefficient;
+  } else {
+    return add_product(x, chain<Coefficients, terms, first + step, step>(x), coefficient);
   }
-};
+}
 
-template <class Real>
-struct Taylor<Real, 0> {
-  static inline Real at(Real) { return Real(inverse_factorial(Format<Real>::exponential_degree)); }
+template <class Coefficients, int terms, class Real>
+INSTAR_INLINE Real polynomial(Real x) {
+  const Real squared = x * x;
+  return add_product(x, chain<Coefficients, terms, 1, 2>(squared),
+                     chain<Coefficients, terms, 0, 2>(squared));
+}
+
+// 1/n!
+struct Taylor {
+  static constexpr double at(int n) { return n < 2 ? 1.0 : at(n - 1) / n; }
 };
 
 // Zero below the smallest normal number, infinite above the largest.
 template <class Real>
-inline Real exponential(Real x) {
+INSTAR_INLINE Real exponential(Real x) {
   using F = Format<Real>;
   const Real inside = x < F::smallest ? F::smallest : (x > F::largest ? F::largest : x);
-  const Real shifted = inside * Real(1.44269504088896340736) + F::round_to_whole;
+  const Real shifted = add_product(inside, Real(1.44269504088896340736), F::round_to_whole);
   const Real n = shifted - F::round_to_whole;
-  const Real r = (inside - n * F::ln2_high) - n * F::ln2_low;
+  const Real r = add_product(-n, F::ln2_low, add_product(-n, F::ln2_high, inside));
   const Real power = from_bits<Real>((bits_of(shifted) + F::bias) << F::mantissa);
-  const Real value = Taylor<Real, F::exponential_degree>::at(r) * power;
+  const Real value = polynomial<Taylor, F::exponential_degree + 1>(r) * power;
   const Real ended = x > F::largest ? Real(__builtin_inf()) : value;
   return x < F::smallest ? Real(0) : ended;
 }
 
-template <class Real, int term>
-struct Artanh {  // Σ_{k ≥ term} z^(2(k − term)) / (2k + 1)
-  static inline Real at(Real squared) {
-    return Real(1.0 / (2 * term + 1)) + squared * Artanh<Real, term + 1>::at(squared);
-  }
-};
-
-template <>
-struct Artanh<double, Format<double>::logarithm_terms> {
-  static inline double at(double) { return 1.0 / (2 * Format<double>::logarithm_terms + 1); }
-};
-
-template <>
-struct Artanh<float, Format<float>::logarithm_terms> {
-  static inline float at(float) { return 1.0f / (2 * Format<float>::logarithm_terms + 1); }
+// 1/(2n + 1), of the series of artanh(z)/z in z²
+struct Artanh {
+  static constexpr double at(int n) { return 1.0 / (2 * n + 1); }
 };
 
 // Of normal numbers above zero.
 template <class Real>
-inline Real logarithm(Real x) {
+INSTAR_INLINE Real logarithm(Real x) {
   using F = Format<Real>;
   using Bits = typename F::Bits;
   constexpr Real sqrt_half = Real(0.70710678118654752440);
@@ -111,7 +124,7 @@ inline Real logarithm(Real x) {
   const Real n = from_bits<Real>(bits_of(F::round_to_whole) + (above >> F::mantissa)) -
                  (F::round_to_whole + (F::bias + 1));
   const Real z = (m - 1) / (m + 1);
-  const Real series = 2 * z * Artanh<Real, 0>::at(z * z);
+  const Real series = 2 * z * polynomial<Artanh, F::logarithm_terms + 1>(z * z);
   return (n * F::ln2_high + (n * F::ln2_low + series)) + (x - x);
 }
 
@@ -130,6 +143,7 @@ struct Screening<double> {
       1.4995911222961084e-07,  -4.3301006261887765e-08, -4.7926908694275255e-09,
       4.7696206163419974e-09,  -5.545631123987633e-10,  -2.9012004604959166e-10,
       8.537748055546361e-11};
+  static constexpr double at(int n) { return coefficients[n]; }
 };
 
 template <>
@@ -140,29 +154,14 @@ struct Screening<float> {
       0.0675024853782276f,    0.012371350243001112f,   -0.0002505912874256304f,
       -0.0005853676528242615f, -2.0431430806463272e-05f, 3.3601283400299144e-05f,
       5.876297041111361e-07f, -1.959226703589756e-06f};
-};
-
-template <class Real, int n>
-struct Horner {  // Σ_{k ≥ n} c_k p^(k − n)
-  static inline Real at(Real p) {
-    return Screening<Real>::coefficients[n] + p * Horner<Real, n + 1>::at(p);
-  }
-};
-
-template <>
-struct Horner<double, Screening<double>::degree> {
-  static inline double at(double) { return Screening<double>::coefficients[18]; }
-};
-
-template <>
-struct Horner<float, Screening<float>::degree> {
-  static inline float at(float) { return Screening<float>::coefficients[10]; }
+  static constexpr float at(int n) { return coefficients[n]; }
 };
 
 // e^(x²) erfc(x) for x ≥ 0.
 template <class Real>
-inline Real scaled_complement(Real x) {
-  return Horner<Real, 0>::at(Real(-12.0 / 7) + Real(47.5 / 7) / (x + Real(2.5)));
+INSTAR_INLINE Real scaled_complement(Real x) {
+  return polynomial<Screening<Real>, Screening<Real>::degree + 1>(Real(-12.0 / 7) +
+                                                                  Real(47.5 / 7) / (x + Real(2.5)));
 }
 
 }  // namespace

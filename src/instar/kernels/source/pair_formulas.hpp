@@ -18,7 +18,7 @@ struct Value {
 struct LennardJones {
   static constexpr int parameters = 2;
   template <class Real>
-  static inline Value<Real> at(Real s, const Real* p) {
+  static INSTAR_INLINE Value<Real> at(Real s, const Real* p) {
     const Real inverse = 1 / s;
     const Real ratio = p[1] * p[1] * inverse;
     const Real x = ratio * ratio * ratio;
@@ -31,7 +31,7 @@ struct LennardJones {
 struct WeeksChandlerAndersen {
   static constexpr int parameters = 2;
   template <class Real>
-  static inline Value<Real> at(Real s, const Real* p) {
+  static INSTAR_INLINE Value<Real> at(Real s, const Real* p) {
     const Value<Real> lifted = LennardJones::at(s, p);
     const bool beyond = s >= Real(1.2599210498948732) * p[1] * p[1];
     return {beyond ? Real(0) : lifted.u + p[0], beyond ? Real(0) : lifted.slope};
@@ -42,7 +42,7 @@ struct WeeksChandlerAndersen {
 struct Buckingham {
   static constexpr int parameters = 3;
   template <class Real>
-  static inline Value<Real> at(Real s, const Real* p) {
+  static INSTAR_INLINE Value<Real> at(Real s, const Real* p) {
     const Real r = __builtin_sqrt(s);
     const Real wall = p[0] * exponential(-r / p[1]);
     const Real attraction = p[2] / (s * s * s);
@@ -54,7 +54,7 @@ struct Buckingham {
 struct Morse {
   static constexpr int parameters = 3;
   template <class Real>
-  static inline Value<Real> at(Real s, const Real* p) {
+  static INSTAR_INLINE Value<Real> at(Real s, const Real* p) {
     const Real r = __builtin_sqrt(s);
     const Real x = exponential(-p[1] * (r - p[2]));
     return {p[0] * x * (x - 2), -p[1] * p[0] * x * (x - 1) / r};
@@ -65,7 +65,7 @@ struct Morse {
 struct SoftSphere {
   static constexpr int parameters = 3;
   template <class Real>
-  static inline Value<Real> at(Real s, const Real* p) {
+  static INSTAR_INLINE Value<Real> at(Real s, const Real* p) {
     const Real half = p[2] / 2;
     const Real u = p[0] * exponential(half * logarithm(p[1] * p[1] / s));
     return {u, -half * u / s};
@@ -76,11 +76,13 @@ struct SoftSphere {
 struct ScreenedCoulomb {
   static constexpr int parameters = 1;
   template <class Real>
-  static inline Value<Real> at(Real s, const Real* p) {
+  static INSTAR_INLINE Value<Real> at(Real s, const Real* p) {
     const Real r = __builtin_sqrt(s);
     const Real cloud = Real(14.39964547842567) * exponential(-p[0] * p[0] * s);
-    const Real u = cloud * scaled_complement(p[0] * r) / r;
-    return {u, -(u + Real(1.1283791670955126) * p[0] * cloud) / (2 * s)};
+    const Real inverse = 1 / r;
+    const Real u = cloud * scaled_complement(p[0] * r) * inverse;
+    const Real half = Real(0.5) * inverse * inverse;
+    return {u, -(u + Real(1.1283791670955126) * p[0] * cloud) * half};
   }
 };
 
@@ -88,7 +90,7 @@ struct ScreenedCoulomb {
 struct Plain {
   static constexpr int parameters = 0;
   template <class Real>
-  static inline Value<Real> at(Value<Real> full, Real, const Real*) {
+  static INSTAR_INLINE Value<Real> at(Value<Real> full, Real, const Real*) {
     return full;
   }
 };
@@ -97,7 +99,7 @@ struct Plain {
 struct Shift {
   static constexpr int parameters = 1;
   template <class Real>
-  static inline Value<Real> at(Value<Real> full, Real, const Real* p) {
+  static INSTAR_INLINE Value<Real> at(Value<Real> full, Real, const Real* p) {
     return {full.u - p[0], full.slope};
   }
 };
@@ -106,7 +108,7 @@ struct Shift {
 struct ForceShift {
   static constexpr int parameters = 2;
   template <class Real>
-  static inline Value<Real> at(Value<Real> full, Real s, const Real* p) {
+  static INSTAR_INLINE Value<Real> at(Value<Real> full, Real s, const Real* p) {
     const Real r = __builtin_sqrt(s);
     return {full.u - p[0] - p[1] * r, full.slope - p[1] / (2 * r)};
   }
@@ -116,7 +118,7 @@ struct ForceShift {
 struct Switch {
   static constexpr int parameters = 2;
   template <class Real>
-  static inline Value<Real> at(Value<Real> full, Real s, const Real* p) {
+  static INSTAR_INLINE Value<Real> at(Value<Real> full, Real s, const Real* p) {
     const Real r = __builtin_sqrt(s);
     const Real per_length = 1 / (p[1] - p[0]);
     const Real place = (r - p[0]) * per_length;

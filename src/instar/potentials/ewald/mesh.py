@@ -16,6 +16,7 @@ from __future__ import annotations
 import functools
 import math
 import operator
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
@@ -27,7 +28,10 @@ from instar.core.typing import SystemId
 from instar.core.utils.jax import dataclass, field
 from instar.geometry import Cell
 from instar.geometry.constants import COULOMB_CONSTANT
+from instar.kernels.choice import by_platform
 from instar.potentials.ewald.devices import divided
+from instar.potentials.ewald.mesh_kernel import by_kernel, has_kernel
+from instar.potentials.ewald.splines import moduli_of, multiplicity_of, splines_of
 from instar.potentials.ewald.waves import NOBODY, Reciprocal
 
 __all__ = ["Mesh", "fast_size"]
@@ -70,9 +74,8 @@ class Mesh:
         own = Table(self.systems.vocabulary, (cell.inverse, cell.volume, alpha))[self.systems]
         inverse = own[0]
         place = jnp.einsum("gpx,gxk->gpk", positions[rows], inverse, precision="highest")
-        each = functools.partial(_of_one, self)
-        energy, potential, slopes, virial = lax.map(lambda one: each(*one), (place, charge, *own))
-        forces = jnp.einsum("gpd,gxd->gpx", -slopes, inverse, precision="highest")
+        grid = Grid(self.shape, self.order, self.devices)
+        energy, potential, forces, virial = _of_all(grid, (place, charge, *own))
         count, dtype = positions.shape[0], positions.dtype
         at = self.members.reshape(-1)
         return Reciprocal(
@@ -83,8 +86,30 @@ class Mesh:
         )
 
 
+class Grid(NamedTuple):
+    """What the systems of a group share."""
+
+    shape: tuple[int, int, int]
+    order: int
+    devices: Devices | None
+
+
+def _of_all(grid: Grid, operands: Any) -> tuple[Array, Array, Array, Array]:
+    """Energies, q φ, forces and virials of the systems of a group."""
+    plain = functools.partial(_by_jax, grid)
+    if not has_kernel(grid.order, operands[0].dtype):
+        return plain(operands)
+    return by_platform(functools.partial(by_kernel, grid), plain, operands)
+
+
+def _by_jax(grid: Grid, operands: Any) -> tuple[Array, Array, Array, Array]:
+    energy, potential, slopes, virial = lax.map(lambda one: _of_one(grid, *one), operands)
+    forces = jnp.einsum("gpd,gxd->gpx", -slopes, operands[2], precision="highest")
+    return energy, potential, forces, virial
+
+
 def _of_one(
-    mesh: Mesh,
+    mesh: Grid,
     place: Array,
     charges: Array,
     inverse: Array,
@@ -98,11 +123,11 @@ def _of_one(
     # Rounding may put a particle at the very end of the cell: it is one spacing after the last.
     corner = jnp.minimum(jnp.floor(lax.stop_gradient(turned)), sizes[None] - 1)
     first = corner.astype(jnp.int32)
-    splines = _splines(turned - corner, order)
+    splines = splines_of(turned - corner, order)
     spread = _spread(first, splines, charges, mesh)
     density = jnp.fft.rfftn(spread)
     influence, k = _influence(shape, order, inverse, volume, alpha)
-    often = jnp.asarray(_multiplicity(shape), place.dtype)[None, None]
+    often = jnp.asarray(multiplicity_of(shape), place.dtype)[None, None]
     each = often * influence * (density.real**2 + density.imag**2)
     answer = lax.complex(influence * density.real, influence * density.imag)
     field = jnp.fft.irfftn(answer, s=shape) * math.prod(shape)
@@ -112,32 +137,12 @@ def _of_one(
     return jnp.sum(each) / 2, charges * potential, slopes * scale, virial
 
 
-def _splines(fraction: Array, order: int) -> tuple[Array, Array]:
-    """M_p and its derivative at the p points of a window along each axis, (p, particles, 3) each.
-
-    Entry j is M_p(x + p − 1 − j), x the fraction of the way from one mesh point to the next.
-    """
-    zero = jnp.zeros_like(fraction)
-    values = [1 - fraction, fraction]  # order 2
-    slopes = [zero, zero]
-    for n in range(3, order + 1):
-        if n == order:
-            slopes = [a - b for a, b in zip([zero, *values], [*values, zero], strict=True)]
-        before, after = [*values, zero], [zero, *values]
-        # M_n(u) = [u M_(n−1)(u) + (n − u) M_(n−1)(u − 1)]/(n − 1) at u = x + n − 1 − j
-        values = [
-            ((fraction + (n - 1 - j)) * after[j] + ((1 + j) - fraction) * before[j]) / (n - 1)
-            for j in range(n)
-        ]
-    return jnp.stack(values), jnp.stack(slopes)
-
-
 def _in_blocks(array: Array) -> Array:
     """(particles, ...) → (blocks, AT_ONCE, ...)."""
     return array.reshape(-1, AT_ONCE, *array.shape[1:])
 
 
-def _spread(first: Array, splines: tuple[Array, Array], charges: Array, mesh: Mesh) -> Array:
+def _spread(first: Array, splines: tuple[Array, Array], charges: Array, mesh: Grid) -> Array:
     """Charges on the mesh."""
     shape, margin = mesh.shape, mesh.order - 1
     values = jnp.moveaxis(splines[0], 0, 1)  # (particles, p, 3)
@@ -175,7 +180,7 @@ def _spread(first: Array, splines: tuple[Array, Array], charges: Array, mesh: Me
 
 
 def _read(
-    first: Array, splines: tuple[Array, Array], field: Array, mesh: Mesh
+    first: Array, splines: tuple[Array, Array], field: Array, mesh: Grid
 ) -> tuple[Array, Array]:
     """φ and its slopes along the mesh at each particle."""
     margin = mesh.order - 1
@@ -239,36 +244,9 @@ def _influence(
     zero[0, 0, 0] = True
     squared = jnp.where(zero, 1, squared)
     size = 4 * math.pi * COULOMB_CONSTANT / volume * jnp.exp(-squared / (4 * alpha**2)) / squared
-    moduli = [_moduli(n, order)[: full[axis]] for axis, n in enumerate(shape)]
+    moduli = [moduli_of(n, order)[: full[axis]] for axis, n in enumerate(shape)]
     product = moduli[0][:, None, None] * moduli[1][None, :, None] * moduli[2][None, None, :]
     return jnp.where(zero, 0, size * jnp.asarray(product, dtype)), k
-
-
-@functools.cache
-def _moduli(size: int, order: int) -> np.ndarray:
-    """|b(n)|² for n = 0 … size − 1."""
-    points = np.zeros(size)
-    points[: order - 1] = _spline_at_integers(order)
-    return 1 / np.abs(np.fft.fft(points)) ** 2
-
-
-def _spline_at_integers(order: int) -> np.ndarray:
-    """M_p(1) … M_p(p − 1)."""
-    values = np.array([1.0])
-    for n in range(3, order + 1):
-        j = np.arange(1, n)
-        before, after = np.append(0, values), np.append(values, 0)
-        values = (j * after + (n - j) * before) / (n - 1)
-    return values
-
-
-def _multiplicity(shape: tuple[int, int, int]) -> np.ndarray:
-    """How often each wave of the half transform stands in the full one."""
-    count = np.full(shape[2] // 2 + 1, 2.0)
-    count[0] = 1
-    if shape[2] % 2 == 0:
-        count[-1] = 1
-    return count
 
 
 def _virial(each: Array, k: tuple[Array, ...], alpha: Array) -> Array:

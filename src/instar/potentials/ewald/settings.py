@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from instar import kernels
 from instar.potentials.ewald.accuracy import (
     ORDERS,
     Content,
@@ -32,9 +33,19 @@ MARGIN = 0.5
 """The error aimed at, as a part of what is promised: a single configuration may have more than
 the mean over random ones, and a cell may change a little before waves must be chosen again."""
 
-COST_OF_PAIR, COST_OF_WAVE, COST_OF_WINDOW, COST_OF_POINT = 8.6, 3.3, 4.5, 16.0
-"""Nanoseconds for a pair of the real-space sum, for a wave and a particle, for a point of the mesh
-that a particle touches, for a point of the mesh. Only their ratios matter."""
+
+class Costs(NamedTuple):
+    """Nanoseconds, of which only the ratios matter."""
+
+    pair: float  # of the real-space sum
+    wave: float  # for each particle
+    line: float  # of the mesh that a particle touches
+    window: float  # a point of the mesh that a particle touches
+    point: float  # of the mesh
+
+
+BY_JAX = Costs(pair=8.6, wave=3.3, line=0.0, window=4.5, point=16.0)
+BY_KERNELS = Costs(pair=3.3, wave=3.3, line=3.0, window=0.0, point=8.0)
 
 PHASES = 350
 """Waves that cost as much as the phases of one particle, from which all its waves are made."""
@@ -99,15 +110,19 @@ class _Option(NamedTuple):
     cost: np.ndarray
 
 
+def _costs() -> Costs:
+    return BY_KERNELS if kernels.in_use() else BY_JAX
+
+
 def _pairs(content: Content, radius: np.ndarray) -> np.ndarray:
     volume = (4 / 3) * math.pi * (radius + SKIN) ** 3
-    return COST_OF_PAIR * content.count**2 / content.volume * volume
+    return _costs().pair * content.count**2 / content.volume * volume
 
 
 def _with_waves(content: Content, radius: np.ndarray, alpha: np.ndarray, error: float) -> _Option:
     limit = limit_for(content, alpha, error)
     waves = content.volume * limit**3 / (12 * math.pi**2) + 1
-    cost = _pairs(content, radius) + COST_OF_WAVE * content.count * (waves + PHASES)
+    cost = _pairs(content, radius) + _costs().wave * content.count * (waves + PHASES)
     return _Option(radius, alpha, limit, None, 0, cost)
 
 
@@ -123,8 +138,9 @@ def _with_mesh(
     # The mesh must hold the waves that matter, too.
     spacing = np.minimum(spacing, math.pi / limit_for(content, alpha, error))
     points = content.volume / spacing**3 + order**3
-    cost = _pairs(content, radius) + COST_OF_POINT * points
-    cost = cost + COST_OF_WINDOW * content.count * order**3
+    costs = _costs()
+    cost = _pairs(content, radius) + costs.point * points
+    cost = cost + content.count * (costs.line * order**2 + costs.window * order**3)
     return _Option(radius, alpha, math.pi / spacing, spacing, order, cost)
 
 
