@@ -33,11 +33,10 @@ def normals(key: Array, state: Any) -> Array:
     """Three standard normal numbers for each particle."""
     data = state.particles.data
     first, second = state.systems.set_data(_system_words(key, state))[data.system]
-    number = data.number.astype(jnp.uint32)
-    blocks = [threefry(first, second, number, jnp.full_like(number, n)) for n in range(2)]
-    radial, angular, other, turn = lax.optimization_barrier((*blocks[0], *blocks[1]))
-    x, y = box_muller(radial, angular, state.dtype)
-    z, _ = box_muller(other, turn, state.dtype)
+    number = jnp.stack([data.number.astype(jnp.uint32)] * 2)  # both blocks at once: half a program
+    words = threefry(first, second, number, lax.broadcasted_iota(jnp.uint32, number.shape, 0))
+    radial, angular = lax.optimization_barrier(words)
+    (x, z), (y, _) = box_muller(radial, angular, state.dtype)
     # Without the barrier all of this would be worked out once for each use.
     return lax.optimization_barrier(jnp.stack([x, y, z], axis=1))
 

@@ -45,12 +45,11 @@ def threefry(first: Any, second: Any, x: Any, y: Any) -> tuple[Any, Any]:
 def key_of(seed: int) -> Array:
     """What all random numbers of a seed come from; all its bits count, in either precision.
 
-    It is ``jax.random.key(seed)``, and what is above 32 bits is folded into that.
+    It is ``jax.random.key(seed)`` of Threefry, and what is above 32 bits is folded into that.
     """
-    if seed < 0 or jax.config.jax_default_prng_impl != _KIND:
-        key = jax.random.key(seed % 2**32 if seed >= 0 else seed)
-    else:
-        key = _key(np.array([0, seed % 2**32], np.uint32))
+    if seed < 0:
+        return jax.random.key(seed, impl=_KIND)
+    key = _key(np.array([0, seed % 2**32], np.uint32))
     return folded(key, seed >> 32) if seed >= 2**32 else key
 
 
