@@ -9,8 +9,8 @@
 #include <thread>
 #include <vector>
 
-#include "neighbor_dispatch.hpp"
 #include "mesh_cases.hpp"
+#include "neighbor_dispatch.hpp"
 #include "pair_dispatch.hpp"
 #include "shares.hpp"
 
