@@ -14,6 +14,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from instar.core.lens import Lens
+from instar.geometry.triples import largest
 
 __all__ = ["forces_on_free", "located"]
 
@@ -47,7 +48,7 @@ def _searchable(state: Any) -> Any:
     data, cell = state.particles.data, state.systems.data.cell
     shortest = jnp.min(jnp.where(cell.periodic, cell.heights, jnp.inf), axis=1)
     farthest = state.systems.set_data(_FARTHEST * shortest).beside(data.system)
-    far = jnp.max(jnp.abs(data.positions), axis=1) > farthest
+    far = largest(data.positions) > farthest
     lost = data.system.valid_mask & (far | ~jnp.isfinite(data.positions).all(axis=1))
     flat = ~(jnp.isfinite(cell.vectors).all(axis=(1, 2)) & (shortest > 0))
 

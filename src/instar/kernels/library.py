@@ -15,6 +15,7 @@ from instar.kernels import build
 __all__ = ["Status", "in_use", "status", "target", "using"]
 
 KERNELS = (
+    "image_points",
     "pair_pass",
     "neighbor_grid",
     "neighbor_search",

@@ -16,7 +16,7 @@
 #include <cstdint>
 #include <cstring>
 
-#define INSTAR_INLINE inline __attribute__((always_inline))
+#include "vectors.hpp"
 
 namespace {
 
