@@ -264,7 +264,8 @@ def test_a_step_calls_kernels_on_a_cpu_and_nowhere_else(platform):
         text = lowered()
         called = {name for name in KERNELS if f"instar_{name}" in text}
         used = platform == "cpu" and kernels.status().used
-        assert called == ({"pair_pass", "neighbor_grid", "neighbor_search"} if used else set())
+        in_a_step = {"image_points", "pair_pass", "neighbor_grid", "neighbor_search"}
+        assert called == (in_a_step if used else set())
         with kernels.using(False):
             assert "instar_" not in lowered()
 
