@@ -37,7 +37,11 @@ def results_of(found: Evaluation, point: Point) -> Results:
     """What is wanted of an evaluation."""
     assert found.energy is not None
     assert found.forces is not None
-    return Results(found.energy, found.forces, found.stress(point.systems.data.cell))
+    stress = _STRESS(Evaluation(virial=found.virial), point.systems.data.cell)
+    return Results(found.energy, found.forces, stress)
+
+
+_STRESS = jax.jit(Evaluation.stress)
 
 
 def can_share_shapes(potential: Potential) -> bool:

@@ -23,9 +23,11 @@ import dataclasses
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from instar.core.utils.jax import dataclass, field
+from instar.core.utils.on_device import on_device
 from instar.dynamics.knobs import Knob, Numbers, checked, checked_every, knob, scaled
 from instar.dynamics.md.coupling import (
     MODES,
@@ -154,7 +156,7 @@ class Piston(Part):
     def laid_out(self, state: State) -> State:
         """The same, without a virial."""
         state = check_cells(state, self.coupling)
-        zeros = jnp.zeros((len(state.systems), 3, 3), state.dtype)
+        zeros = on_device(np.zeros((len(state.systems), 3, 3), state.dtype))
         return state.with_systems(barostat=Barostat(zeros, Chain.at_rest(state, self.length)))
 
     def energy(self, state: State) -> Array:

@@ -15,9 +15,11 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from instar.core.utils.jax import dataclass, field
+from instar.core.utils.on_device import on_device
 from instar.dynamics.knobs import Knob, Numbers, checked, knob, scaled
 from instar.dynamics.md.declared import TIME_CONSTANT, thermostat
 from instar.dynamics.md.forces import Forces
@@ -91,8 +93,8 @@ class Chain:
     @staticmethod
     def at_rest(state: State, length: int) -> Chain:
         """A chain that has not moved."""
-        zeros = jnp.zeros((len(state.systems), length), state.dtype)
-        return Chain(zeros, zeros)
+        zeros = np.zeros((len(state.systems), length), state.dtype)
+        return Chain(*on_device((zeros, zeros)))
 
     def moved(
         self, twice_kinetic: Array, degrees: Array, energy: Array, period: Array, time: Array
