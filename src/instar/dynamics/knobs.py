@@ -72,7 +72,7 @@ def knob(value: Knob, state: DynamicState) -> Array:
 def _one_per_system(given: Array, systems: int) -> Array:
     if given.ndim and given.shape[0] not in (1, systems):
         raise ValueError(
-            f"There are {systems} systems, but a knob with {given.shape[0]} values.\n"
+            f"There are {systems} systems, but a setting with {given.shape[0]} values.\n"
             "Give one number for all systems, or one each."
         )
     return jnp.broadcast_to(given, (systems, *given.shape[1:]))
@@ -106,7 +106,7 @@ _RULES: dict[str, tuple[str, Callable[[float], bool]]] = {
 def checked_every(every: int) -> int:
     """The number of steps between moves of a cell."""
     if every < 1:
-        raise ValueError(f"A cell moves every 1 steps or more, not every {every}.")
+        raise ValueError(f"A cell moves every so many steps, 1 or more, not every {every}.")
     return every
 
 

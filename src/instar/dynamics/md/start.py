@@ -212,7 +212,7 @@ def _streams(given: ArrayLike | None, count: int) -> np.ndarray:
         return np.arange(count, dtype=np.uint32)
     known = np.asarray(given)
     if known.shape != (count,) or known.dtype.kind not in "iu" or (known < 0).any():
-        raise ValueError(f"Streams are {count} whole numbers from zero up, not {given!r}.")
+        raise ValueError(f"Streams are {count} whole numbers of at least zero, not {given!r}.")
     if len(np.unique(known)) < count:
         raise ValueError("Two systems have the same stream, so they would draw the same numbers.")
     return known.astype(np.uint32)
@@ -312,7 +312,7 @@ def _whole(molecule: Index[GroupId], everyone: AllParticles) -> Array:
 def _known_molecules(given: ArrayLike, count: int) -> np.ndarray:
     known = np.asarray(given)
     if known.shape != (count,) or known.dtype.kind not in "iu":
-        raise ValueError(f"Molecules are {count} whole numbers, one a particle, not {given!r}.")
+        raise ValueError(f"Molecules are {count} whole numbers, one per particle, not {given!r}.")
     return known.astype(np.int64)
 
 

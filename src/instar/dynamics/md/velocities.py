@@ -71,5 +71,7 @@ def draw_velocities(key: Array, state: State, temperature: Knob) -> State:
     """
     wanted = knob(temperature, state)
     if not bool(jnp.all(jnp.isfinite(wanted) & (wanted >= 0))):
-        raise ValueError(f"A temperature is a number (K) from zero up, not {temperature!r}.")
+        raise ValueError(
+            f"A temperature must be a number of at least zero (K), not {temperature!r}."
+        )
     return _drawn(key, state, wanted)
