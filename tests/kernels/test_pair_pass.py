@@ -1,6 +1,7 @@
 """The kernel of the pair pass computes what the JAX code computes, and leaves all else to it."""
 
 import dataclasses
+import functools
 import itertools
 
 import jax
@@ -14,6 +15,7 @@ import instar
 from instar import kernels
 from instar.core.utils.jax import dataclass
 from instar.dynamics import md
+from instar.kernels.choice import by_platform
 from instar.kernels.library import TARGETS, target
 from instar.kernels.pair_pass import ENDINGS, FORMULAS
 from instar.neighbors.images import FAR
@@ -27,7 +29,7 @@ from instar.potentials import (
 )
 from instar.potentials.coulomb import ScreenedCoulomb
 from instar.potentials.evaluation import Request
-from instar.potentials.pair_kernel import by_platform, has_kernel
+from instar.potentials.pair_kernel import by_kernel, has_kernel
 from instar.potentials.pair_sum import PairTerm, _Columns, _pair_values, _sums
 from instar.potentials.truncation import truncated
 
@@ -101,7 +103,9 @@ def operands(cases, dtype, seed=0):
 def sums(request, given):
     """As `pair_sum` does it: by the kernel where there is one."""
     native = has_kernel(given[0], given[1][0].dtype)
-    return by_platform(_sums, request, given) if native else _sums(request, given)
+    plain = functools.partial(_sums, request)
+    kernel = functools.partial(by_kernel, request)
+    return by_platform(kernel, plain, given) if native else plain(given)
 
 
 def sums_of_magnitudes(given):

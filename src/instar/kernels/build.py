@@ -45,7 +45,8 @@ _X86 = {
         "-mprefer-vector-width=512",
     ],
 }
-_HOT = ("pair_pass",)
+_HANDLERS = "_handlers"
+"""How the names of sources end that XLA calls; all others are kernels."""
 
 
 class BuildError(RuntimeError):
@@ -137,7 +138,12 @@ def _headers() -> Path:
 
 def _linked(command: list[str], headers: Path, folder: Path) -> Path:
     """The library, of kernels and of what XLA calls."""
-    objects = _kernels() | {"handlers.o": ["-isystem", str(headers), "handlers.cpp"]}
+    calls = {
+        f"{name}.o": ["-isystem", str(headers), f"{name}.cpp"]
+        for name in _sources()
+        if name.endswith(_HANDLERS)
+    }
+    objects = _kernels() | calls
     return _program(command, _FLAGS, objects, ["-shared"], folder / "kernels.so")
 
 
@@ -159,9 +165,14 @@ def _kernels() -> dict[str, list[str]]:
             f"-DINSTRUCTIONS={instructions}",
             f"{name}.cpp",
         ]
-        for name in _HOT
+        for name in _sources()
+        if not name.endswith(_HANDLERS)
         for instructions, flags in sets.items()
     }
+
+
+def _sources() -> list[str]:
+    return sorted(path.stem for path in _SOURCES.glob("*.cpp"))
 
 
 def _program(

@@ -14,7 +14,8 @@ from instar.kernels import build
 
 __all__ = ["Status", "in_use", "status", "target", "using"]
 
-TARGETS = ("instar_pair_pass_float32", "instar_pair_pass_float64")
+KERNELS = ("pair_pass",)
+TARGETS = tuple(f"instar_{name}_{kind}" for name in KERNELS for kind in ("float32", "float64"))
 """The functions of the library that XLA may call."""
 
 # Part of JAX's trace caches: a function traced with kernels is traced again without them.

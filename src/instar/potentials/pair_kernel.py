@@ -1,31 +1,23 @@
 """The pass over the neighbors on a CPU: by a compiled kernel, where it knows all formulas.
 
-`pair_sum` has the same pass in JAX. Which of them runs is decided while lowering, by the platform.
-Derivatives are those of the JAX code, whichever has computed the value.
+`pair_sum` has the same pass in JAX, and `kernels.choice` decides which of them runs.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import functools
-from collections.abc import Callable
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import Array, lax
-from jax.custom_derivatives import SymbolicZero
+from jax import Array
 
 from instar import kernels
 from instar.kernels.pair_pass import MOST_TERMS, KernelTerm, pair_pass
 from instar.potentials.evaluation import Request
 from instar.potentials.truncation import base_and_ending
 
-__all__ = ["by_platform", "has_kernel"]
-
-type Sums = Callable[[Request, Any], tuple[Array, ...]]
-"""The sums of each row, from terms, points, columns, rows, slots."""
+__all__ = ["by_kernel", "has_kernel"]
 
 
 def has_kernel(pair_terms: tuple[Any, ...], dtype: Any) -> bool:
@@ -49,38 +41,8 @@ def _fields(formula: Any) -> list[Any]:
     return [getattr(formula, f.name) for f in dataclasses.fields(formula)]
 
 
-def _by_platform(plain: Sums, request: Request, operands: Any) -> tuple[Array, ...]:
-    """The sums by the kernel on a CPU, by ``plain``, which is JAX code, elsewhere."""
-    return lax.platform_dependent(
-        operands,
-        cpu=functools.partial(_by_kernel, request),
-        default=functools.partial(plain, request),
-    )
-
-
-def _derivative(
-    plain: Sums, request: Request, primals: tuple[Any], tangents: tuple[Any]
-) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
-    """The value as ever; its derivative is that of the JAX code."""
-    leaves, structure = jax.tree.flatten(primals[0])
-    along = jax.tree.leaves(tangents[0], is_leaf=lambda t: isinstance(t, SymbolicZero))
-    moved = [n for n, t in enumerate(along) if not isinstance(t, SymbolicZero)]
-
-    def of_moved(*values: Array) -> tuple[Array, ...]:
-        given = dict(zip(moved, values, strict=True))
-        operands = [given.get(n, leaf) for n, leaf in enumerate(leaves)]
-        return plain(request, jax.tree.unflatten(structure, operands))
-
-    here = tuple(leaves[n] for n in moved)
-    tangent = jax.jvp(of_moved, here, tuple(along[n] for n in moved))[1]
-    return by_platform(plain, request, primals[0]), tangent
-
-
-by_platform: Any = jax.custom_jvp(_by_platform, nondiff_argnums=(0, 1))
-by_platform.defjvp(_derivative, symbolic_zeros=True)
-
-
-def _by_kernel(request: Request, operands: Any) -> tuple[Array, ...]:
+def by_kernel(request: Request, operands: Any) -> tuple[Array, ...]:
+    """The sums of each row, from terms, points, columns, rows, slots; only on a CPU."""
     pair_terms, points, columns, rows, slots = operands
     terms = [_kernel_term(t, c, points[0].dtype) for t, c in zip(pair_terms, columns, strict=True)]
     return pair_pass(

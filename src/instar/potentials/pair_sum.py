@@ -22,11 +22,12 @@ from jax import Array, lax
 
 from instar.core.utils.jax import dataclass
 from instar.geometry import AllParticles
+from instar.kernels.choice import by_platform
 from instar.neighbors import NeighborList
 from instar.neighbors.blocks import in_turn, over_devices
 from instar.neighbors.images import FAR
 from instar.potentials.evaluation import Evaluation, Request
-from instar.potentials.pair_kernel import by_platform, has_kernel
+from instar.potentials.pair_kernel import by_kernel, has_kernel
 
 __all__ = ["PairTerm", "pair_sum"]
 
@@ -66,8 +67,10 @@ def pair_sum(
     native = has_kernel(pair_terms, points[0].dtype)
 
     def share(blocks: tuple[Array, Array], shared: Any) -> tuple[Array, ...]:
-        operands = (*shared, *blocks)
-        return by_platform(_sums, request, operands) if native else _sums(request, operands)
+        operands, plain = (*shared, *blocks), functools.partial(_sums, request)
+        if not native:
+            return plain(operands)
+        return by_platform(functools.partial(by_kernel, request), plain, operands)
 
     sums = over_devices(
         share, (neighbors.rows, neighbors.slots), (pair_terms, points, columns), neighbors.mesh

@@ -16,6 +16,7 @@
 #include <cstddef>
 
 #include "pair_formulas.hpp"
+#include "vectors.hpp"
 
 namespace instar {
 namespace {
@@ -47,29 +48,6 @@ template <class Real>
 struct Sums {
   alignas(64) Real fx[LANES], fy[LANES], fz[LANES], energy[LANES], virial[6][LANES];
 };
-
-template <class Vector, class Real>
-inline Vector get(const Real* from) {
-  Vector values;
-  __builtin_memcpy(&values, from, sizeof values);
-  return values;
-}
-
-template <class Vector, class Real>
-inline void put(const Vector& values, Real* to) {
-  __builtin_memcpy(to, &values, sizeof values);
-}
-
-template <class Vector, class Real>
-inline void more(const Vector& values, Real* to) {
-  put(Vector(get<Vector>(to) + values), to);
-}
-
-#if defined(__clang__)
-#define INSTAR_SHUFFLE(Mask, a, b, i, j, k, l) __builtin_shufflevector(a, b, i, j, k, l)
-#else
-#define INSTAR_SHUFFLE(Mask, a, b, i, j, k, l) __builtin_shuffle(a, b, Mask{i, j, k, l})
-#endif
 
 #if defined(__AVX__)
 template <class Real>
@@ -278,25 +256,6 @@ Chosen<Real> chosen(const Term<Real>& term, bool first) {
     default: return of_formula<LennardJones, Real>(term, first);
   }
 }
-
-// As many numbers as one instruction takes: the sums of a row stay in registers.
-#if defined(__AVX512F__)
-constexpr int BYTES = 64;
-#elif defined(__AVX__)
-constexpr int BYTES = 32;
-#else
-constexpr int BYTES = 16;
-#endif
-template <class Real>
-struct Wide;
-template <>
-struct Wide<double> {
-  typedef double Type __attribute__((vector_size(BYTES)));
-};
-template <>
-struct Wide<float> {
-  typedef float Type __attribute__((vector_size(BYTES)));
-};
 
 template <bool forces, bool energy, Virial virial, class Real>
 void sum(const Batch<Real>& batch, Sums<Real>& sums) {

@@ -1,29 +1,21 @@
-// What XLA calls: arguments are taken apart, checked, and handed to a kernel.
+// What XLA calls for the pair pass: arguments are taken apart, checked, and handed to the kernel.
 
 #include <cstdint>
 #include <string>
-#include <utility>
 
+#include "handlers.hpp"
 #include "pair_dispatch.hpp"
-#include "shares.hpp"
-#include "xla/ffi/api/ffi.h"
 
 namespace {
 
 namespace ffi = xla::ffi;
+using instar::next;
 using instar::PairPass;
 using instar::Term;
 
 constexpr std::int64_t GROUPS_OF_SHARE = 8;
 
-ffi::Error wrong(const std::string& what) {
-  return ffi::Error::InvalidArgument("instar's pair pass: " + what);
-}
-
-template <ffi::DataType kind>
-ffi::ErrorOr<ffi::Buffer<kind>> next(const ffi::RemainingArgs& arrays, std::size_t& place) {
-  return arrays.get<ffi::Buffer<kind>>(place++);
-}
+ffi::Error wrong(const std::string& what) { return instar::wrong("pair pass", what); }
 
 // One term from four numbers (formula, ending, lookup, whether there is a strength) and its arrays.
 template <ffi::DataType kind, class Real>
@@ -98,12 +90,9 @@ ffi::Error pair_pass(ffi::ThreadPool pool, ffi::Buffer<kind> points, ffi::Buffer
   static const instar::Groups<Real> groups =
       instar::pair_groups<Real>(instar::of_this_processor());
   const std::int64_t all = pass.blocks * instar::groups_of(pass.width);
-  const auto work = [&](std::int64_t share) {
-    const std::int64_t begin = share * GROUPS_OF_SHARE, end = begin + GROUPS_OF_SHARE;
-    groups(pass, begin, end < all ? end : all);
-  };
-  instar::in_shares((all + GROUPS_OF_SHARE - 1) / GROUPS_OF_SHARE, pool.num_threads(), work,
-                    [&pool](auto task) { pool.Schedule(std::move(task)); });
+  instar::in_pool(pool, all, GROUPS_OF_SHARE, [&](std::int64_t begin, std::int64_t end) {
+    groups(pass, begin, end);
+  });
   return ffi::Error::Success();
 }
 
@@ -123,10 +112,6 @@ auto binding() {
 }
 
 }  // namespace
-
-extern "C" const char* instar_instructions() {
-  return instar::name_of(instar::of_this_processor());
-}
 
 XLA_FFI_DEFINE_HANDLER_SYMBOL(instar_pair_pass_float64, pair_pass<ffi::F64>, binding<ffi::F64>());
 XLA_FFI_DEFINE_HANDLER_SYMBOL(instar_pair_pass_float32, pair_pass<ffi::F32>, binding<ffi::F32>());
