@@ -21,8 +21,8 @@ _Count = Annotated[int, Field(ge=0, lt=2**63)]
 _STRICT = ConfigDict(strict=True, allow_inf_nan=True)
 
 
-def _of_each(kind: Any) -> Any:
-    """A mapping whose values are of a kind; the first that is not is told, and no other."""
+def _of_each(kind: Any) -> AfterValidator:
+    """That the values of a mapping are of a kind; the first that is not is told, and no other."""
     adapter: TypeAdapter[Any] = TypeAdapter(kind)
 
     def checked(found: dict[str, Any]) -> dict[str, Any]:
@@ -31,7 +31,7 @@ def _of_each(kind: Any) -> Any:
                 raise ValueError(f"{name:.80}: {wrong.removeprefix('it: ')}")
         return found
 
-    return Annotated[dict[str, Any], AfterValidator(checked)]
+    return AfterValidator(checked)
 
 
 @with_config(_STRICT)
@@ -57,7 +57,7 @@ class _Stage(TypedDict):
     first: _Count
     last: _Count
     rows: _Count
-    systems: Annotated[list[_of_each(_Average)], FailFast()]
+    systems: Annotated[list[Annotated[dict[str, Any], _of_each(_Average)]], FailFast()]
 
 
 @with_config(_STRICT)
@@ -65,7 +65,7 @@ class _Summary(TypedDict):
     rows: _Count
     shown: Annotated[list[str], FailFast(), Field(max_length=100)]
     systems: Annotated[list[dict[str, Any]], FailFast()]
-    observed: _of_each(Annotated[list[_Average], FailFast()])
+    observed: Annotated[dict[str, Any], _of_each(Annotated[list[_Average], FailFast()])]
     exploded: _Explosions
     stages: NotRequired[Annotated[list[_Stage], FailFast(), Field(max_length=100)]]
 
@@ -141,6 +141,7 @@ def _numbered(found: dict[str, Any]) -> dict[str, Any]:
 
 
 _NUMBERED = AfterValidator(_numbered)
+_End = Annotated[list[_Count], Field(min_length=2, max_length=2)]
 
 
 @with_config(_STRICT)
@@ -148,12 +149,12 @@ class _Meta(TypedDict):
     configuration: dict[str, Any]
     number: _Count
     systems: Annotated[list[_Count], Field(min_length=2, max_length=2)]
-    sizes: _of_each(_Count) | None
+    sizes: Annotated[dict[str, Any], _of_each(_Count)] | None
     blocks: NotRequired[_Count]
     segments: _Count
     segments_before: _Count
     step: _Count
-    ends: Annotated[_of_each(Annotated[list[_Count], Field(min_length=2, max_length=2)]), _NUMBERED]
+    ends: Annotated[dict[str, Any], _of_each(_End), _NUMBERED]
     exploded: Annotated[list[_Explosion], FailFast()]
 
 
