@@ -361,7 +361,7 @@ def test_mistakes_are_refused():
     light.set_masses(np.zeros(12))
     with raises(ValueError, "Particle 0 has the mass 0.0 amu; it must be above zero."):
         md_state(light, potential)
-    with raises(ValueError, "A temperature is a number (K) from zero up, not -1.0."):
+    with raises(ValueError, "A temperature must be a number of at least zero (K), not -1.0."):
         md_state(atoms, potential, temperature=-1.0)
     first_line = "Two systems have the same stream, so they would draw the same numbers."
     with raises(ValueError, first_line):
@@ -376,7 +376,7 @@ def test_mistakes_are_refused():
     barostat = md.mtk(1.0, 300.0, 0.0, time_constant=10.0, pressure_time_constant=10.0)
     with pytest.raises(ValueError, match="System 0 does not repeat along all axes"):
         barostat.begin(oscillators(2))
-    with raises(ValueError, "There are 2 systems, but a knob with 3 values."):
+    with raises(ValueError, "There are 2 systems, but a setting with 3 values."):
         md.draw_velocities(KEY, md_state([Atoms("Ar")] * 2, TRAP), np.ones(3))
 
 
@@ -408,7 +408,7 @@ def test_mistakes_are_refused():
         ),
         (
             lambda: md.mtk(1.0, 300.0, 0.0, time_constant=1.0, pressure_time_constant=1.0, every=0),
-            "A cell moves every 1 steps or more, not every 0.",
+            "A cell moves every so many steps, 1 or more, not every 0.",
         ),
     ],
 )

@@ -155,7 +155,7 @@ def test_what_has_no_density_is_refused():
         RadialDistribution.of(no_end, 3.0, 5)
     with raises(ObserverError, "r_max is a length above zero (Å), not -1.0."):
         RadialDistribution.of(batch, -1.0, 5)
-    with raises(ObserverError, "There is one bin or more, not 0."):
+    with raises(ObserverError, "bins must be 1 or more, not 0."):
         RadialDistribution.of(batch, 1.0, 0)
     with raises(ObserverError, "No particle is labelled 'X'; there are A, B."):
         RadialDistribution.of(batch, 1.0, 3, pair=("A", "X"))

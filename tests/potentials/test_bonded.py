@@ -288,7 +288,7 @@ def test_shapes_that_do_not_fit_are_errors(double):
         "HarmonicBond has 1 terms, but r0 is of the shape (2,); it needs one row per term.": (
             HarmonicBond(pair, one, two)
         ),
-        "RyckaertBellemansDihedral has 6 coefficients a term, C0 … C5: c is of the shape "
+        "RyckaertBellemansDihedral has 6 coefficients per term, C0 … C5: c has the shape "
         "(terms, 6), not (1, 5).": RyckaertBellemansDihedral(four, np.ones((1, 5))),
     }
     for message, potential in wrong.items():

@@ -270,5 +270,5 @@ def test_charges_interact_once():
 
 
 def test_exclusions_alone_are_no_potential():
-    with pytest.raises(ConfigurationError, match="nothing that they could be excluded from"):
+    with pytest.raises(ConfigurationError, match="no interaction of pairs to exclude them from"):
         recipe_of({"type": "exclusions", "bonds": [[0, 1]]})

@@ -147,7 +147,7 @@ REFUSED = {
     Blind: "over_neighbors is not called",
     Undecorated: "Undecorated is not a pytree: write @instar.dataclass above the class",
     Standard: "Standard is not a pytree: write @instar.dataclass above the class",
-    Worded: r"Worded.name is 'a', which is no number and no array",
+    Worded: r"Worded.name is 'a', which is neither a number nor an array",
 }
 
 
@@ -160,7 +160,7 @@ def test_classes_that_would_compute_nothing_or_can_not_are_refused(kind):
 @pytest.mark.parametrize("kind", [Undecorated, Standard, Worded])
 def test_classes_that_are_no_pytrees_are_refused_before_anything_is_computed(kind):
     for refused in (kind(), kind() + mine(FULL)):
-        with pytest.raises(PotentialError, match=r"is not a pytree|which is no number"):
+        with pytest.raises(PotentialError, match=r"is not a pytree|which is neither a number"):
             recipe_of(refused)
 
 

@@ -330,7 +330,7 @@ def _within_limits(targets: Any) -> list[int]:
     if max(sizes, default=0) == np.iinfo(np.int32).max:
         raise CapacityError(
             "A capacity can't grow beyond 2³¹ - 1.\n"
-            "The need was larger, infinite, or no number; look at what it is computed from."
+            "The need was larger, infinite, or not a number; look at what it is computed from."
         )
     return sizes
 

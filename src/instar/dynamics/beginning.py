@@ -42,7 +42,7 @@ def streams_of(given: ArrayLike | None, count: int) -> np.ndarray:
         return np.arange(count, dtype=np.uint32)
     known = np.asarray(given)
     if known.shape != (count,) or known.dtype.kind not in "iu" or (known < 0).any():
-        raise ValueError(f"Streams are {count} whole numbers from zero up, not {given!r}.")
+        raise ValueError(f"Streams are {count} whole numbers of at least zero, not {given!r}.")
     if len(np.unique(known)) < count:
         raise ValueError("Two systems have the same stream, so they would draw the same numbers.")
     return known.astype(np.uint32)

@@ -79,7 +79,7 @@ def known_knob(value: Knob, state: DynamicState) -> np.ndarray:
 def _one_per_system(given: Any, systems: int) -> Any:
     if given.ndim and given.shape[0] not in (1, systems):
         raise ValueError(
-            f"There are {systems} systems, but a knob with {given.shape[0]} values.\n"
+            f"There are {systems} systems, but a setting with {given.shape[0]} values.\n"
             "Give one number for all systems, or one each."
         )
     return module_of(given).broadcast_to(given, (systems, *given.shape[1:]))
@@ -113,7 +113,7 @@ _RULES: dict[str, tuple[str, Callable[[float], bool]]] = {
 def checked_every(every: int) -> int:
     """The number of steps between moves of a cell."""
     if every < 1:
-        raise ValueError(f"A cell moves every 1 steps or more, not every {every}.")
+        raise ValueError(f"A cell moves every so many steps, 1 or more, not every {every}.")
     return every
 
 

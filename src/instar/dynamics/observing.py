@@ -45,7 +45,7 @@ class Schedule:
         spacings, begins = np.atleast_1d(np.asarray(every)), np.atleast_1d(np.asarray(first))
         least = 1 if np.ndim(every) == 0 else 0
         if np.any(spacings < least) or np.any(spacings >= 2**32):
-            raise ValueError(f"Observers look every 1 steps or more, not every {every}.")
+            raise ValueError(f"Observers look every so many steps, 1 or more, not every {every}.")
         if spacings.shape != begins.shape or np.any(np.diff(begins) < 0):
             raise ValueError(f"Stages begin one after the other, each with a spacing; not {first}.")
         return Schedule(spacings.astype(np.uint32), begins.astype(np.uint32), after)

@@ -131,7 +131,7 @@ class Cell:
 
     @staticmethod
     def open(*systems: int, dtype: Any = None) -> Cell:
-        """No cell: space without end.
+        """No cell: open space in all directions.
 
         Parameters
         ----------
@@ -282,7 +282,7 @@ class Cell:
         return _times_vector(fractional, self.vectors)
 
     def wrapped(self, positions: Array) -> tuple[Array, Array]:
-        """Positions inside the cell, and the whole cells that they were away.
+        """Positions moved into the cell, and by how many cells along each vector.
 
             r = inside + n·A
 

@@ -100,7 +100,7 @@ def _totals(carry: Any, _: int) -> Any:
 
 def _means(carry: Any, count: int) -> Any:
     if count == 0:
-        raise ValueError("There is no mean of no frames.")
+        raise ValueError("The mean of no frames is not defined.")
     return jax.tree.map(lambda both: both[0] / both[0].dtype.type(count), carry, is_leaf=_is_pair)
 
 
@@ -131,7 +131,7 @@ def _extreme(sign: int) -> Reduction:
 
 def _some(carry: Any, count: int) -> Any:
     if count == 0:
-        raise ValueError("There is no largest and no smallest of no frames.")
+        raise ValueError("The largest and the smallest of no frames are not defined.")
     return carry
 
 

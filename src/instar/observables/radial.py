@@ -273,7 +273,7 @@ def _check(state: Any, r_max: float, bins: int) -> None:
     if not 0 < r_max < np.inf:
         raise ObserverError(f"r_max is a length above zero (Å), not {r_max}.")
     if bins < 1:
-        raise ObserverError(f"There is one bin or more, not {bins}.")
+        raise ObserverError(f"bins must be 1 or more, not {bins}.")
     bounded = np.asarray(state.systems.data.cell.bounded)
     if not bounded.all():
         raise ObserverError(

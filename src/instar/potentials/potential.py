@@ -271,8 +271,8 @@ def check_leaves(potential: Potential) -> None:
             )
         if not hasattr(leaf, "dtype") and not isinstance(leaf, bool | int | float | complex):
             raise PotentialError(
-                f"{type(potential).__name__}{jax.tree_util.keystr(path)} is {leaf!r}, which is no "
-                "number and no array.\nDeclare the field as instar.field(static=True)."
+                f"{type(potential).__name__}{jax.tree_util.keystr(path)} is {leaf!r}, which is "
+                "neither a number nor an array.\nDeclare the field as instar.field(static=True)."
             )
 
 

@@ -60,7 +60,7 @@ class RyckaertBellemansDihedral(Dihedral):
         """Σ Cₙ cosⁿ(φ − π)."""
         if self.c.shape[1:] != (6,):
             raise PotentialError(
-                f"RyckaertBellemansDihedral has 6 coefficients a term, C0 … C5: c is of the shape "
+                f"RyckaertBellemansDihedral has 6 coefficients per term, C0 … C5: c has the shape "
                 f"(terms, 6), not {self.c.shape}."
             )
         x = -jnp.cos(coordinate)

@@ -10,7 +10,7 @@ from instar.storage.checkpoint import (
     read_checkpoint,
     write_checkpoint,
 )
-from instar.storage.files import StorageError, write_atomically
+from instar.storage.files import StorageError, read_whole, write_atomically
 from instar.storage.recording import (
     Column,
     Recording,
@@ -33,6 +33,7 @@ __all__ = [
     "packed_arrays",
     "read_arrays",
     "read_checkpoint",
+    "read_whole",
     "recorded_segments",
     "unpacked_arrays",
     "write_atomically",

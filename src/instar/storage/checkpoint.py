@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from instar.storage.arrays import packed_arrays, unpacked_arrays
-from instar.storage.files import StorageError, write_atomically
+from instar.storage.files import StorageError, read_whole, write_atomically
 
 __all__ = [
     "Checkpoint",
@@ -76,9 +76,11 @@ def read_checkpoint(path: Path) -> Checkpoint:
     if path.is_fifo():  # nobody may ever write to it
         raise CheckpointError(f"{path} can't be read: it is a pipe, not a file.")
     try:
-        content = path.read_bytes()
+        content = read_whole(path)
     except OSError as error:
         raise CheckpointError(f"{path} can't be read: {error.strerror}.") from error
+    except StorageError as error:
+        raise CheckpointError(f"{path} can't be read: {error}.") from error
     except MemoryError as error:
         raise CheckpointError(f"{path} is larger than the memory.") from error
     first, _, rest = content.partition(b"\n")

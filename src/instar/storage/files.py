@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-__all__ = ["PatientFile", "StorageError", "synced", "write_atomically"]
+__all__ = ["PatientFile", "StorageError", "read_whole", "synced", "write_atomically"]
 
 
 class StorageError(RuntimeError):
@@ -36,6 +36,17 @@ def write_atomically(path: Path, content: bytes | Callable[[Path], None]) -> Non
     finally:
         beside.unlink(missing_ok=True)
     synced(path.parent)
+
+
+def read_whole(path: Path) -> bytes:
+    """The content of a file that may come from anywhere, and of any size.
+
+    A file of holes takes no room on disk; one that is larger than half of the memory is refused.
+    """
+    size, most = path.stat().st_size, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+    if size > most:
+        raise StorageError(f"it has {size} bytes, more than half of the memory")
+    return path.read_bytes()
 
 
 def synced(path: Path) -> None:

@@ -62,7 +62,7 @@ ROWS = {
         text("a0: &a0 [1]\n" + "".join(f"a{n}: &a{n} [*a{n - 1}]\n" for n in range(1, 200))),
         AT + ":…: deeper than 60 levels.",
     ),
-    "an alias of itself": Row(text("a: &a [*a]\n"), AT + ":1: an alias that holds itself."),
+    "an alias of itself": Row(text("a: &a [*a]\n"), AT + ":1: an alias that contains itself."),
     "a bomb of aliases": Row(text(BOMB), "HERE/a.yaml: more than 100000 entries, aliases written out; this is refused."),
     "an alias of nothing": Row(text("seed: *x\n"), A + "this is not YAML: found undefined alias 'x'."),
     "keys that are merged": Row(text("a: &a {seed: 1}\nrun:\n  <<: *a\n"), A + "keys are not merged by '<<'; write them out."),
@@ -116,7 +116,7 @@ ROWS = {
     # Programs
     "a program to start": Row(
         FOREIGN,
-        AT + ": the ASE calculator 'cp2k' may start programs or load code, and is made with command='touch x'; a plan tries nothing of the kind, and can't be made without it",
+        AT + ": the ASE calculator 'cp2k' may start programs or load code, and is made with command='touch x'; a plan does not try it, and can't be made without it",
         PLAN,
     ),
     "a program to start in a run": Row(FOREIGN, A + "potential[0]: the ASE calculator 'cp2k' may start programs …--trust…", RUN),

@@ -194,6 +194,13 @@ def summary(**changes):
     return written("summary.json", json.dumps(content).encode())
 
 
+def summary_of(**changes):
+    """A summary of two systems that fits, with some entries replaced."""
+    system = {"atoms": 1, "temperature": {"mean": 1.0, "error": 1.0, "unit": "K"}}
+    content = {"rows": 1, "shown": ["temperature"], "observed": {}, "systems": [system] * 2}
+    return written("summary.json", json.dumps({**content, "exploded": [], **changes}).encode())
+
+
 def piped(name):
     """A pipe in the place of a file."""
 
@@ -228,9 +235,21 @@ def packed(folder):
         np.savez_compressed(folder / "structures.npz", **dict(file))
 
 
-def linked(folder):
-    (folder / "trajectory.h5").rename(folder.parent / "other.h5")
-    (folder / "trajectory.h5").symlink_to(folder.parent / "other.h5")
+def linked(name):
+    """A link to something outside in the place of a file, or of a folder."""
+
+    def make(folder):
+        other = folder.parent / "other"
+        other.write_text("secret")
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).unlink(missing_ok=True)
+        (folder / name).symlink_to(other)
+
+    return make
+
+
+def is_link(name):
+    return f"HERE/run/{name} is a link; links in the folder of a run are not followed."
 
 
 def viewing(name):
@@ -248,6 +267,35 @@ def found(meta):
     return packed_arrays({}, meta)
 
 
+CURVE = {"x_name": "r", "x_unit": "angstrom", "y_name": "g", "y_unit": ""}
+
+
+def curves(count=1, title="looked", x=None, y=None, **text):
+    """What an observer of this title has found: curves of three points."""
+    arrays = {"x": np.zeros((2, 3)) if x is None else x, "y": np.zeros((2, 3)) if y is None else y}
+    about = {"of": title, "kind": "curves", "name": "g", "text": CURVE | text}
+    return observed(
+        packed_arrays(
+            {f"{n}/{name}": array for n in range(count) for name, array in arrays.items()},
+            {"version": 1, "systems": [0, 2], "about": {str(n): about for n in range(count)}},
+        )
+    )
+
+
+def topology(file, **options):
+    """The configuration with a topology in place of the potential and the structures."""
+
+    def make(folder):
+        content = yaml.safe_load((folder / "config.yaml").read_text())
+        del content["potential"]
+        for system in content["systems"]:
+            del system["structure"]
+        content["topology"] = {"file": file, **options}
+        (folder / "config.yaml").write_text(yaml.safe_dump(content))
+
+    return make
+
+
 def observed(content):
     def make(folder):
         (folder / "observed").mkdir()
@@ -256,6 +304,7 @@ def observed(content):
     return make
 
 
+SESSION = {"first": 0, "last": 1, "seconds": 1.0, "peak": 0, "growth": []}
 RESUME, REPORT, EXPORT = (
     ("resume", "HERE/run"),
     ("report", "HERE/run"),
@@ -272,6 +321,21 @@ BOMB = array(np.zeros(10**6))
 HUGE = array(np.zeros(1), claimed=(b"(1,), }" + b" " * 20, b"(1099511627776,), }" + b" " * 8))
 OBJECTS = array(np.array([{}], object), allow_pickle=True)
 
+MISFIT = "HERE/run/observed/000000000.npz is damaged: what was found does not fit together "
+INSIDE = "HERE/run/config.yaml:…: topology: a run has its topology in its folder inputs: {file: inputs/….json}"
+LINKS = [
+    ("log.txt", REPORT),
+    ("lock", RESUME),
+    ("config.yaml", REPORT),
+    (".report.html.new", REPORT),
+    ("report", REPORT),
+    ("report/summary.csv", REPORT),
+    ("extxyz", EXPORT),
+    ("end/000000000.npz", RESUME),
+    ("inputs/x.json", REPORT),
+    ("checkpoints/000000000002.checkpoint", RESUME),
+]
+
 _ROWS = {
     "no run": Row(lambda folder: (folder / "config.yaml").unlink(), "There is no run in …", RESUME),
     "a checkpoint without a meta.json": Row(forged(archive(x=ONE)), NONE + "is damaged: it has no meta.json.", RESUME),
@@ -284,7 +348,7 @@ _ROWS = {
     "a checkpoint beyond the last step": Row(lambda folder: checkpoint(folder, META | {"step": 201}), "The run in HERE/run has made 181 steps of production already; …", RESUME),
     "a checkpoint of half a system": Row(lambda folder: checkpoint(folder, META | {"systems": [0]}), NEWEST + "systems: …", RESUME),
     "a checkpoint of systems that are none": Row(lambda folder: checkpoint(folder, META | {"systems": [1, 2]}), "The checkpoints in HERE/run do not belong to its plan.json.", RESUME),
-    "a checkpoint with sizes below zero": Row(lambda folder: checkpoint(folder, META | {"sizes": {"images": -1}}), NEWEST + "sizes.images: …", RESUME),
+    "a checkpoint with sizes below zero": Row(lambda folder: checkpoint(folder, META | {"sizes": {"images": -1}}), NEWEST + "sizes: images: …", RESUME),
     "a checkpoint of another configuration": Row(lambda folder: checkpoint(folder, META | {"configuration": {"seed": "another"}}), "The checkpoints in HERE/run are those of another configuration: …", RESUME),
     "structures that are none": Row(written("structures.npz", b"nothing"), NPZ + "it is not an archive of arrays …", RESUME),
     "structures without charges": Row(structures(charges=None), NPZ + "charges is missing, or does not fit 2 structures.", RESUME),
@@ -333,15 +397,15 @@ _ROWS = {
     "versions that are numbers": Row(document("provenance.json", versions={"jax": 3}), "HERE/run/provenance.json is damaged: versions.jax: input should be a valid string.", REPORT),
     "a document that is no text": Row(written("provenance.json", b"\xff\xfe"), "HERE/run/provenance.json is damaged: Expecting value: line 1 column 1 (char 0).", REPORT),
     "a number of 5000 digits in a document": Row(written("provenance.json", b'{"folder": ' + b"9" * 5000 + b"}"), "HERE/run/provenance.json is damaged: Exceeds the limit (4300 digits) for integer string conversion: value has 5000 digits; use sys.set_int_m…", REPORT),
-    "a document that is a pipe": Row(piped("plan.json"), "There is no file HERE/run/plan.json, which the run goes on with.", RESUME),
-    "no plan": Row(lambda folder: (folder / "plan.json").unlink(), "There is no file HERE/run/plan.json, which the run goes on with.", RESUME),
+    "a document that is a pipe": Row(piped("plan.json"), "HERE/run/plan.json is neither a file nor a folder.", RESUME),
+    "no plan": Row(lambda folder: (folder / "plan.json").unlink(), "The file HERE/run/plan.json is missing; the run can't continue without it.", RESUME),
     "a plan of no batches": Row(document("plan.json", batches=[]), "HERE/run/plan.json does not belong to the systems of the run.", RESUME),
     "a plan of batches in words": Row(document("plan.json", batches=[{"from": "a", "to": "b", "shape": 0}]), "HERE/run/plan.json is damaged: batches.0.from: input should be a valid integer.", RESUME),
     "a plan of batches without an end": Row(document("plan.json", batches=[{"from": 0, "to": 10**15, "shape": 0}]), "HERE/run/plan.json is damaged: batches.0.to: input should be less than 2147483648.", RESUME),
     "a plan of a shape that there is not": Row(document("plan.json", batches=[{"from": 0, "to": 2, "shape": 7}]), "HERE/run/plan.json does not belong to the systems of the run.", RESUME),
     "a plan that peaks below zero": Row(document("plan.json", predicted_peak=-1), "HERE/run/plan.json is damaged: predicted_peak: input should be greater than or equal to 0.", RESUME),
     "a plan without a footprint": Row(document("plan.json", footprint=None), "HERE/run/plan.json is damaged: 'footprint' is missing.", RESUME),
-    "a summary of averages in words": Row(summary(mean="high"), "HERE/run/summary.json is damaged: systems.0.temperature is missing, or no average.", REPORT),
+    "a summary of averages in words": Row(summary(mean="high"), "HERE/run/summary.json is damaged: systems.0.temperature is missing, or is not an average.", REPORT),
     "a summary with a system of no atoms": Row(summary(atoms=None), "HERE/run/summary.json is damaged: systems.0.atoms is missing.", REPORT),
     "a timing of nothing": Row(written("timing.json", b"{}"), "HERE/run/timing.json is damaged: it: input should be a valid list.", REPORT),
     "a timing in words": Row(written("timing.json", b'[{"first": 0, "last": 1, "seconds": "long", "peak": 0, "growth": []}]'), "HERE/run/timing.json is damaged: 0.seconds: input should be a valid number.", REPORT),
@@ -354,12 +418,12 @@ _ROWS = {
     "a checkpoint that is cut short": Row(cut(CHECKPOINT), NONE + "is damaged: its checksum is another one.", RESUME),
     "a checkpoint with another byte": Row(replacing(b"configuration", b"konfiguration"), NONE + "is damaged: its checksum is another one.", RESUME),
     "a checkpoint that is a folder": Row(lambda folder: ((folder / CHECKPOINT).unlink(), (folder / CHECKPOINT).mkdir()), NONE + "can't be read: Is a directory.", RESUME),
-    "a checkpoint that is a pipe": Row(piped(CHECKPOINT), NONE + "can't be read: it is a pipe, not a file.", RESUME),
+    "a checkpoint that is a pipe": Row(piped(CHECKPOINT), "HERE/run/checkpoints/000000000001.checkpoint is neither a file nor a folder.", RESUME),
     "a checkpoint whose step is in words": Row(lambda folder: checkpoint(folder, META | {"step": "ten"}), "The newest checkpoint in HERE/run/checkpoints is damaged: step: input should be a valid integer.", RESUME),
     "a checkpoint whose ends are a list": Row(lambda folder: checkpoint(folder, META | {"ends": []}), "The newest checkpoint in HERE/run/checkpoints is damaged: ends: input should be a valid dictionary.", RESUME),
     "a checkpoint of explosions in words": Row(lambda folder: checkpoint(folder, META | {"exploded": ["boom"]}), "The newest checkpoint in HERE/run/checkpoints is damaged: exploded.0: input should be a valid list.", RESUME),
     "a checkpoint of explosions of the wrong kind": Row(lambda folder: checkpoint(folder, META | {"exploded": [["a", {}, None]]}), "The newest checkpoint in HERE/run/checkpoints is damaged: exploded.0: two whole numbers and a text are needed.", RESUME),
-    "a checkpoint that ends before its batch": Row(lambda folder: checkpoint(folder, META | {"ends": {"x": [1, 2]}}), "The newest checkpoint in HERE/run/checkpoints is damaged: ends.x.[key]: string should match pattern '^[0-9]{1,18}$'.", RESUME),
+    "a checkpoint that ends before its batch": Row(lambda folder: checkpoint(folder, META | {"ends": {"x": [1, 2]}}), NEWEST + "ends: x is not the number of a system.", RESUME),
     "a checkpoint with fewer segments than before": Row(lambda folder: checkpoint(folder, META | {"segments_before": 5}), "The newest checkpoint in HERE/run/checkpoints is damaged: segments_before: there are more than segments.", RESUME),
     # Structures
     "no structures": Row(lambda folder: (folder / "structures.npz").unlink(), "HERE/run/structures.npz can't be read: No such file or directory.", RESUME),
@@ -380,7 +444,7 @@ _ROWS = {
     "no segments": Row(lambda folder: shutil.rmtree(folder / "trajectory"), "HERE/run/trajectory.h5 shows trajectory/00000.h5, which is not there.", EXPORT),
     "a trajectory that is cut short": Row(cut("trajectory.h5"), "HERE/run/trajectory.h5 can't be read as HDF5: …", EXPORT),
     "a segment that is cut short": Row(cut("trajectory/00000.h5"), "HERE/run/trajectory/00000.h5 can't be read as HDF5: …", EXPORT),
-    "a trajectory that is a link": Row(linked, "HERE/run/trajectory.h5 is a link to another folder; it is not read.", EXPORT),
+    "a trajectory that is a link": Row(linked("trajectory.h5"), is_link("trajectory.h5"), EXPORT),
     "a view of another folder": Row(in_main(viewing("../other.h5")), "HERE/run/trajectory.h5 shows ../other.h5, which is outside of its folder; it is not read.", EXPORT),
     "a view of another file": Row(in_main(viewing("/etc/passwd")), "HERE/run/trajectory.h5 shows /etc/passwd, which is outside of its folder; it is not read.", EXPORT),
     "a view within a segment": Row(in_segment(viewing("00001.h5")), "HERE/run/trajectory/00000.h5 shows another file at /frames/x; a segment is not read beyond itself.", EXPORT),
@@ -388,8 +452,8 @@ _ROWS = {
     "groups without an end": Row(in_main(lambda file: file.create_group("/".join("x" * 9))), "HERE/run/trajectory.h5 has groups within groups at /x/x/x/x/x; it is not read.", EXPORT),
     "a trajectory of a version in words": Row(in_main(lambda file: file.attrs.__setitem__("version", "one")), "HERE/run/trajectory.h5 is a recording of version one; this instar reads 1.", EXPORT),
     "a trajectory without particles": Row(in_main(lambda file: file.__delitem__("particles")), "HERE/run/trajectory.h5 is damaged: it has no group particles.", EXPORT),
-    "a trajectory of no element": Row(in_main(replaced("particles/numbers", data=np.full(59, 400))), "HERE/run/trajectory.h5 is damaged: particles/numbers has numbers that are not atomic numbers.", EXPORT),
-    "a trajectory of elements below zero": Row(in_main(replaced("particles/numbers", data=np.full(59, -4))), "HERE/run/trajectory.h5 is damaged: particles/numbers has numbers that are not atomic numbers.", EXPORT),
+    "a trajectory of no element": Row(in_main(replaced("particles/numbers", data=np.full(59, 400))), "HERE/run/trajectory.h5 is damaged: particles/numbers holds numbers that are not atomic numbers.", EXPORT),
+    "a trajectory of elements below zero": Row(in_main(replaced("particles/numbers", data=np.full(59, -4))), "HERE/run/trajectory.h5 is damaged: particles/numbers holds numbers that are not atomic numbers.", EXPORT),
     # What was observed
     "what was observed and is none": Row(observed(b"nothing"), "HERE/run/observed/000000000.npz can't be read: it is not an archive of arrays (File is not a zip file).", REPORT),
     "what was observed in another version": Row(observed(found({"version": 9})), "HERE/run/observed/000000000.npz is of version 9; this instar reads version 1.", REPORT),
@@ -397,6 +461,31 @@ _ROWS = {
     "what was observed of no kind": Row(observed(found({"version": 1, "systems": [0, 2], "about": {"0": {"kind": "songs"}}})), "HERE/run/observed/000000000.npz is damaged: what was found does not fit together ('songs').", REPORT),
     "what was observed without its arrays": Row(observed(found({"version": 1, "systems": [0, 2], "about": {"0": {"kind": "values", "name": "x", "of": "x", "text": {}}}})), "HERE/run/observed/000000000.npz is damaged: what was found does not fit together ('0/value').", REPORT),
     "what was observed in a list": Row(observed(found({"version": 1, "systems": [0, 2], "about": []})), "HERE/run/observed/000000000.npz is damaged: what was found does not fit together ('list' object has no attribute 'items').", REPORT),
+    "what was observed with names in a list": Row(curves(x_name=["r"]), MISFIT + "(['r'] is not a name or a unit).", REPORT),
+    "what was observed with names without an end": Row(curves(y_name="g" * 10**6), MISFIT + "('ggggggggggggggggggggggggggggggggggggggg is not a name or a unit).", REPORT),
+    "what was observed in words": Row(curves(y=np.full((2, 3), "a")), MISFIT + "(g is not made of numbers).", REPORT),
+    "what was observed in complex numbers": Row(curves(y=np.zeros((2, 3), complex)), MISFIT + "(g is not made of numbers).", REPORT),
+    "what was observed in other dimensions": Row(curves(y=np.zeros((2, 3, 4))), MISFIT + "(g does not have a row for each system).", REPORT),
+    "what was observed a thousand times": Row(curves(1001), MISFIT + "(there are 1001 of them, and 1000 at most).", REPORT),
+    "what was observed and not asked for": Row(curves(title="<script>"), "HERE/run/observed has '<script>', which HERE/run/config.yaml does not observe.", REPORT),
+    # Links, pipes, and what is outside
+    **{f"a link for {name}": Row(linked(name), is_link(name), words) for name, words in LINKS},
+    "a pipe for a log": Row(piped("log.txt"), "HERE/run/log.txt is neither a file nor a folder.", RESUME),
+    "a pipe for a lock": Row(piped("lock"), "HERE/run/lock is neither a file nor a folder.", RESUME),
+    "a topology outside of the folder": Row(topology("/etc/passwd"), INSIDE, REPORT),
+    "a topology above the folder": Row(topology("inputs/../../x.json"), INSIDE, REPORT),
+    "a topology with options in a folder": Row(topology("inputs/x.data", units="real"), INSIDE, RESUME),
+    # Documents that take all memory, or do not fit
+    "an explosion of a system that there is not": Row(written("exploded.json", b'[{"system": 1000000000, "step": 0}]'), "HERE/run/exploded.json is damaged: exploded: there is no system 1000000000.", REPORT),
+    "a checkpoint with an explosion of no system": Row(lambda folder: checkpoint(folder, META | {"exploded": [[2, 0, ""]]}), NEWEST + "exploded: there is no system 2.", RESUME),
+    "a summary with an explosion of no system": Row(summary_of(exploded=[{"system": 2, "step": 0}]), "HERE/run/summary.json is damaged: exploded: there is no system 2.", REPORT),
+    "a summary that shows very much": Row(summary_of(shown=["temperature"] * 101), "HERE/run/summary.json is damaged: shown: list should have at most 100 items after validation, not 101.", REPORT),
+    "a timing of very many zeros": Row(written("timing.json", b"[" + b"0," * 2**23 + b"0]"), "HERE/run/timing.json is damaged: 0: input should be a valid dictionary.", REPORT),
+    "a timing of very many sessions": Row(written("timing.json", json.dumps([SESSION] * 100_001).encode()), "HERE/run/timing.json is damaged: it: list should have at most 100000 items after validation, not 100001.", REPORT),
+    "a timing that is very long": Row(written("timing.json", b" " * (2**26 + 1)), "HERE/run/timing.json has more than 64 MiB; it is not read.", REPORT),
+    "a plan with a headroom in words": Row(document("plan.json", headroom="much"), "HERE/run/plan.json is damaged: headroom: input should be a valid number.", RESUME),
+    "a plan with a headroom that is no number": Row(document("plan.json", headroom=float("nan")), "HERE/run/plan.json is damaged: headroom: …", RESUME),
+    "a plan with shapes in words": Row(document("plan.json", shapes=["large"]), "HERE/run/plan.json is damaged: shapes.0: input should be a valid dictionary.", RESUME),
     # Exports and reports
     "an export that is misspelled": Row(lambda folder: None, "There is no format 'extxys'; did you mean 'extxyz'?", ("export", "HERE/run", "--to", "extxys")),
     "an export by an ending": Row(lambda folder: None, "There is no format '.xyz'; did you mean 'extxyz'?", ("export", "HERE/run", "--to", ".xyz")),

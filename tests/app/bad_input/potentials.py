@@ -71,7 +71,7 @@ ROWS = {
     "an angle beyond a half turn": Row(bonded("harmonic_angle", atoms=[0, 1, 2], k=1.0, theta0="200 deg"), A + "potential[1].terms[0].theta0: is between 0 and 180 deg, not 200 deg"),
     "half a multiplicity": Row(bonded("periodic_dihedral", atoms=[0, 1, 2, 3], k=1.0, n=1.5, phi0=0.0), A + "potential[1].terms[0].n: is a whole number from 1, not 1.5"),
     "exclusions of nothing": Row(potential(LJ, {"type": "exclusions"}), A + "potential: exclusions: nothing is bonded, so nothing would be excluded."),
-    "exclusions alone": Row(potential(type="exclusions", bonds=[[0, 1]]), A + "potential: exclusions: there is nothing that they could be excluded from."),
+    "exclusions alone": Row(potential(type="exclusions", bonds=[[0, 1]]), A + "potential: exclusions: there is no interaction of pairs to exclude them from."),
     "exclusions of an atom that there is not": Row(potential(LJ, {"type": "exclusions", "bonds": [[0, 999]]}), A + "potential: exclusions: term 0 is between the atoms [0, 999], but structure 0 has 32 atoms, counted from 0."),
     "exclusions beyond counting": Row(potential(LJ, {"type": "exclusions", "bonds": [[0, 10**30]]}), A + "potential[1].bonds: there is nothing with the number 1000000000000000000000000000000"),
     "factors that are two": Row(potential(LJ, {"type": "exclusions", "bonds": [[0, 1]], "pair": [0, 1]}), A + "potential[1].pair[2]: is missing"),

@@ -8,6 +8,7 @@ import lzma
 import os
 import pickle
 import sqlite3
+from typing import Any
 
 import ase.db
 import ase.io
@@ -51,7 +52,8 @@ def argon_database(*changes):
 
     def make(here):
         structure(file="x.db", frames="all")(here)
-        with ase.db.connect(here / "x.db") as made:
+        made: Any = ase.db.connect(here / "x.db")
+        with made:
             made.write(Atoms("Ar", cell=[9] * 3, pbc=True))
         with contextlib.closing(sqlite3.connect(here / "x.db")) as changed:
             names = [row[1] for row in changed.execute("PRAGMA table_info(systems)")]

@@ -65,6 +65,19 @@ def forged(*change):
     return pdb(field=FIELD.replace(*change))
 
 
+TWICE = [
+    (f"f{n}.xml", f"<ForceField>{f'<Include file="f{n + 1}.xml"/>' * 2}</ForceField>")
+    for n in range(40)
+]
+"""Forty files, of which each includes the next one twice."""
+
+
+def holes(path):
+    """A file of 16 GiB that takes no room."""
+    path.touch()
+    os.truncate(path, 2**34)
+
+
 STORED = {
     "instar topology": 1,
     "structure": {
@@ -104,6 +117,7 @@ ROWS = {
     "a topology that is a device": Row(topology("/dev/zero", **LAMMPS), TOPOLOGY + "There is no file /dev/zero."),
     "a topology and a potential": Row(topology("x.data", WATERS, change={"potential": configuration()["potential"]}, **LAMMPS), A + "potential: the topology has the potential already; take one of the two out"),
     "a topology and a structure": Row(topology("x.data", WATERS, change={"systems": configuration()["systems"]}, **LAMMPS), STRUCTURE + "the topology has the structure already; take one of the two out"),
+    "a topology with a name too long": Row(topology("x" * 5000 + ".data", **LAMMPS), TOPOLOGY + "HERE/…: File name too long"),
     # LAMMPS
     "an option that there is not": Row(topology("x.data", WATERS, cutof=9.0, units="real"), TOPOLOGY + "There is no option 'cutof' for this file; did you mean 'cutoff'?"),
     "units of LAMMPS that there are not": Row(topology("x.data", WATERS, units="si", cutoff=9.0), TOPOLOGY + "units must be one of real, metal, electron, lj, not 'si'."),
@@ -149,6 +163,7 @@ ROWS = {
     "a force field that reads other files": Row(pdb(field=SECRET + FIELD.replace("<Residues>", "<Residues>&a;")), TOPOLOGY + "ff.xml: this is not XML: undefined entity &a;: line 4, column 11."),
     "a force field that includes itself": Row(forged("<AtomTypes>", '<Include file="ff.xml"/><AtomTypes>'), TOPOLOGY + "ff.xml: the file includes itself."),
     "a force field that includes a device": Row(forged("<AtomTypes>", '<Include file="/dev/zero"/><AtomTypes>'), TOPOLOGY + "zero: there is no such file (included by ff.xml)."),
+    "a force field that includes files again and again": Row(topology("x.pdb", BOX + ATOM, beside=TWICE, force_field="f0.xml", cutoff=9.0), TOPOLOGY + "f40.xml: …"),
     "a force field nested without an end": Row(forged("<AtomTypes>", "<a>" * 100_000 + "</a>" * 100_000 + "<AtomTypes>"), TOPOLOGY + "ff.xml: <a> is not supported."),
     "a force that there is not": Row(forged("NonbondedForce", "AmoebaForce"), TOPOLOGY + "ff.xml: <AmoebaForce> is not supported."),
     "a mass that is missing": Row(forged(' mass="39.95"', ""), TOPOLOGY + "ff.xml: <Type name=\"Ar\" class=\"Ar\" element=\"Ar\"> has no attribute 'mass'."),

@@ -200,7 +200,7 @@ TEXTS = {
         + "".join(f"{b}: &{b} [{', '.join([f'*{a}'] * 10)}]\n" for a, b in zip("abcdef", "bcdefg")),  # noqa: B905
         ": more than 100000 entries, aliases written out; this is refused.",
     ),
-    "an alias of itself": ("a: &a [*a]\n", ":1: an alias that holds itself."),
+    "an alias of itself": ("a: &a [*a]\n", ":1: an alias that contains itself."),
     "no YAML": ("systems: [\n", ":2: this is not YAML: "),
     "a list": ("- 1\n", ": a configuration is a mapping; start from: instar new NAME"),
     "nothing": ("", " is empty."),

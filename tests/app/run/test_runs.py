@@ -104,7 +104,14 @@ def test_resuming_a_run_that_is_done_changes_nothing(finished):
     again = resume(finished.path)
     for name, values in recorded(again.path).items():
         np.testing.assert_array_equal(values, before[name])
-    assert "The run had ended already; --steps makes it longer." in again.directory.log.read_text()
+    assert "The run had already ended; --steps makes it longer." in again.directory.log.read_text()
+
+
+def test_a_damaged_record_of_times_is_begun_again(finished):
+    path = finished.path / "timing.json"
+    path.write_text("{")
+    resume(finished.path)
+    assert len(json.loads(path.read_text())) == 1
 
 
 def test_a_run_that_is_made_longer_is_the_one_of_that_length_to_the_bit(tmp_path, finished):
@@ -134,7 +141,10 @@ def test_what_changes_the_last_digits_is_told_when_a_run_goes_on(tmp_path):
     with pytest.raises(StoppedError):
         run(configuration(run={"steps": 20}), out=tmp_path / "run", progress=StopAfter(1))
     (tmp_path / "run" / "provenance.json").write_text(json.dumps(about | {"folder": VERSION}))
-    assert said[:60] in resume(tmp_path / "run").directory.log.read_text()
+    assert (
+        "Not as at the start of the run: jax (0.0.1 then"
+        in resume(tmp_path / "run").directory.log.read_text()
+    )
 
 
 def test_a_run_is_not_made_shorter(finished, capsys):

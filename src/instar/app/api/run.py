@@ -98,7 +98,7 @@ def run(
     loaded = load(config, changes, trust=Trust.of(trusted))
     place = out or loaded.config.output.directory
     if not place:
-        raise RunDirectoryError("Say where the run is to live: --out DIR, or output.directory.")
+        raise RunDirectoryError("The run needs a folder: --out DIR, or output.directory.")
     RunDirectory(Path(place)).check_free()
     check_disk(loaded, Path(place))
     shown.say(f"Compiling the program for {loaded.told}.")
@@ -130,7 +130,7 @@ def resume(
     report: bool = True,
     trusted: bool = False,
 ) -> Run:
-    """Go on with a run from its last checkpoint, to the number of steps that was asked for.
+    """Continue a run from its last checkpoint, to the number of steps that was asked for.
 
     The result is that of a run that was never stopped, to the bit.
 
@@ -189,7 +189,7 @@ def resume(
             loop = RunLoop(directory, loaded, plan, HighWater(), say, shown)
             loop.take_up()
             if not loop.left:
-                say("The run had ended already; --steps makes it longer.")
+                say("The run had already ended; --steps makes it longer.")
             elif changed := departures(directory.read_json("provenance.json") or {}):
                 say(changed)
             check_disk(loaded, directory.path, 1 - loop.made / loop.total)
@@ -216,7 +216,7 @@ def _discarded_unless_begun(directory: RunDirectory) -> Iterator[list[RunLoop]]:
 
 
 def open_run(folder: Folder) -> Run:
-    """What a run has found so far: one that has ended, was stopped, or goes on elsewhere.
+    """Open the folder of a run: one that has ended, was stopped, or is still running.
 
     Parameters
     ----------
@@ -265,7 +265,7 @@ def _finished(
     summary = summarised(directory, loaded)
     directory.write_json("summary.json", summary)
     if report:
-        say("All steps are made; the report is being drawn.")
+        say("All steps are done; the report is being drawn.")
     for one in summary["exploded"]:
         say(f"{loaded.called(one['system'])} exploded at step {one['step']} and was frozen.")
     if report:

@@ -14,7 +14,7 @@ from instar.app.ase.fixed import fixed_in
 from instar.app.ase.structures import charges_of, distinct, labels_of, unfit, wrong_column
 from instar.app.config.systems import Beginning, Wanted
 from instar.app.config.text import wrong_text
-from instar.storage import StorageError, read_arrays
+from instar.storage import StorageError, read_arrays, read_whole
 
 __all__ = ["packed", "unpacked"]
 
@@ -60,7 +60,7 @@ def unpacked(path: Path) -> Beginning:
     """What `packed` was called with, as far as a run is concerned; else a `StorageError`."""
     if path.exists() and not path.is_file():  # a pipe would never end
         raise StorageError("it is not a file")
-    content = read_arrays(path.read_bytes())
+    content = read_arrays(read_whole(path))
     _check(content)
     structures = list(_unpacked_structures(content))
     _check_systems(content, len(structures))

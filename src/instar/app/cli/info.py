@@ -1,4 +1,4 @@
-"""What `instar info` prints: the installation and the machine, for reports of faults."""
+"""What `instar info` prints: the installation and the machine, for bug reports."""
 
 from __future__ import annotations
 

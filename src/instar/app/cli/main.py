@@ -123,7 +123,7 @@ def _parser() -> argparse.ArgumentParser:
             default=[],
             metavar="KEY=VALUE",
             dest="changes",
-            help="change an entry, such as run.steps=1000; may be given again",
+            help="change an entry, such as run.steps=1000; may be repeated",
         )
 
     run = added_command("run", _run, "Run a simulation from a YAML file in a new directory.")
@@ -154,9 +154,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     new = added_command("new", _new, "Write a commented configuration to start from.")
     new.add_argument("name", metavar="NAME", help="NAME.yaml is written")
-    added_command(
-        "info", _info, "Show versions, devices, kernels and memory, for reports of faults."
-    )
+    added_command("info", _info, "Show versions, devices, kernels and memory, for bug reports.")
     added_command("schema", _schema, "Print the JSON schema of configurations, for editors.")
     return parser
 
@@ -166,10 +164,10 @@ def _running(added: argparse.ArgumentParser) -> None:
     added.add_argument(
         "--trust",
         action="store_true",
-        help="let the configuration start programs and load code, such as calculators of ASE",
+        help="let the configuration start programs and load code, as some calculators of ASE do",
     )
     added.add_argument(
-        "--threads", type=_count, metavar="N", help="keep to that many cores of the CPU"
+        "--threads", type=_count, metavar="N", help="use at most that many cores of the CPU"
     )
     added.add_argument(
         "--devices",
@@ -181,7 +179,7 @@ def _running(added: argparse.ArgumentParser) -> None:
     added.add_argument(
         "--no-cache",
         action="store_true",
-        help="neither use nor keep compiled programs of other runs",
+        help="neither use nor keep compiled programs on disk",
     )
 
 
@@ -243,7 +241,7 @@ def _shown(work: Callable[[], Any]) -> int:
         print(f"{system['name']}: {', '.join(parts) or 'no averages'}")
     if len(systems) > _MOST:
         print(f"and {len(systems) - _MOST} more")
-    print(f"Results are in {done.path}; look at {done.directory.report}.")
+    print(f"Results are in {done.path}; the report is {done.directory.report}.")
     return 0
 
 
@@ -278,7 +276,7 @@ def _plan(options: Any) -> int:
     loaded = load(options.config, options.changes, trust=Trust.UNTRIED)
     if loaded.recipe.untried:
         raise ConfigurationError(
-            f"{options.config}: {loaded.recipe.untried[0]}; a plan tries nothing of the kind, and "
+            f"{options.config}: {loaded.recipe.untried[0]}; a plan does not try it, and "
             "can't be made without it"
         )
     with jax.enable_x64(loaded.config.precision == "float64"):
@@ -315,7 +313,7 @@ def _new(options: Any) -> int:
     from instar.app.run.directory import RunDirectoryError
 
     if Path(options.name).name in ("", ".", ".."):
-        raise RunDirectoryError(f"{options.name!r} is not the name of a file; write such as argon.")
+        raise RunDirectoryError(f"{options.name!r} is not a file name; write one such as argon.")
     path = Path(options.name).with_suffix(".yaml")
     if path.exists():
         raise RunDirectoryError(f"{path} exists already; choose another name.")

@@ -62,18 +62,32 @@ def plain(value: Any) -> Any:
     return value.tolist() if isinstance(value, np.generic | np.ndarray) else value
 
 
-def given_by(data: dict[str, Any], folder: Path, problems: list[tuple[Place, str]]) -> Given:
-    """A configuration without objects; a topology is read from ``folder``."""
+def given_by(
+    data: dict[str, Any], folder: Path, problems: list[tuple[Place, str]], *, begun: bool = False
+) -> Given:
+    """A configuration without objects; a topology is read from ``folder``.
+
+    The configuration of a run that has ``begun`` has its topology in the folder of the run.
+    """
     data, inputs = _without_structures(data)
     if data.get("topology") is None:
         return Given(data, data, inputs)
     try:
+        if begun:
+            _check_stored(data["topology"])
         name, topology = _topology(data["topology"], folder)
     except (TopologyError, OSError) as error:
         problems.append((("topology",), _why(error)))
         rest = {key: value for key, value in data.items() if key != "topology"}
         return Given(data, rest, inputs, lacks_topology=True)
     return _resolved({**data, "topology": {"file": name}}, topology, inputs, problems)
+
+
+def _check_stored(value: Any) -> None:
+    """Nothing outside of the folder of a run is read."""
+    file = value.get("file") if isinstance(value, dict) and len(value) == 1 else None
+    if not isinstance(file, str) or Path(file).parts != ("inputs", Path(file).name):
+        raise TopologyError("a run has its topology in its folder inputs: {file: inputs/….json}")
 
 
 def _why(error: Exception) -> str:

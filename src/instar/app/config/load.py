@@ -179,7 +179,7 @@ def _of_mapping(source: Mapping[str, Any]) -> Any:
     try:
         return plain(source)
     except RecursionError:
-        raise ConfigurationError("configuration: it is nested without an end.") from None
+        raise ConfigurationError("configuration: it is nested too deeply.") from None
 
 
 class _ProblemsError(Exception):
@@ -204,7 +204,7 @@ def _loaded(data: dict[str, Any], folder: Path, brought: _Brought) -> Loaded:
 
 def _read(data: dict[str, Any], folder: Path, brought: _Brought) -> Loaded:
     problems: list[Mistake] = []
-    given = given_by(data, folder, problems)
+    given = given_by(data, folder, problems, begun=brought.start is not None)
     given = dataclasses.replace(given, resolved=with_systems(given.resolved, given.data, problems))
     recipe = _recipe(given.resolved, brought, problems)
     if recipe is not None and recipe.given is not None:
@@ -321,7 +321,7 @@ def _recipe(data: dict[str, Any], brought: _Brought, problems: list[Mistake]) ->
 def _check_given(said: Any, given: Potential) -> None:
     """Refuse an object that is not the one a configuration has recorded."""
     if not is_record(said):
-        raise ConfigurationError("is in the configuration; no other one can be given")
+        raise ConfigurationError("is in the configuration; another one can't be given")
     if record_of(given) != said:
         raise ConfigurationError(f"the run began with another potential, a {said['object']}")
 

@@ -182,7 +182,9 @@ def _summed(entries: tuple[Entry, ...], structures: Structures, trust: Trust) ->
         if made is not None:
             parts.append(made)
     if not parts:
-        raise ConfigurationError("exclusions: there is nothing that they could be excluded from.")
+        raise ConfigurationError(
+            "exclusions: there is no interaction of pairs to exclude them from."
+        )
     return parts[0] if len(parts) == 1 else Sum(tuple(parts))
 
 

@@ -24,7 +24,7 @@ ROOMS = {
     OBSERVERS: ("instar.observables",),
     EXPORTS: ("instar.app.results.export",),
 }
-"""The folders whose files declare something of each group: a new file is found by itself."""
+"""The folders whose files declare something of each group: a new file is found automatically."""
 
 
 class BrokenExtensionWarning(UserWarning):

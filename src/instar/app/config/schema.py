@@ -66,7 +66,7 @@ def _seconds(value: Any) -> Any:
         return float(match[1]) * _SECONDS[match[2]]
     if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
         return value
-    raise ValueError(f"{value!r} is not a time on the clock; write such as '5 min', '30 s', '2 h'.")
+    raise ValueError(f"{value!r} is not a time on the clock; write it as '5 min', '30 s' or '2 h'.")
 
 
 class LatticeStructure(Strict):
@@ -268,7 +268,7 @@ def _amount(value: Any) -> Any:
     if value is None or (isinstance(value, str | int) and not isinstance(value, bool)):
         return value
     raise ValueError(
-        f"{value!r} is not an amount of memory; write such as '8 GiB', '60 %', 1000000000"
+        f"{value!r} is not an amount of memory; write it as '8 GiB', '60 %' or 1000000000"
     )
 
 

@@ -146,7 +146,7 @@ class _Reader:
                 f"{self.name}: more than {_MOST} entries, aliases written out; this is refused."
             )
         if any(node is other for other in self.above):
-            raise ConfigurationError(f"{self.name}:{line}: an alias that holds itself.")
+            raise ConfigurationError(f"{self.name}:{line}: an alias that contains itself.")
         if len(self.above) >= _DEEPEST:
             raise ConfigurationError(f"{self.name}:{line}: deeper than {_DEEPEST} levels.")
         if node.tag.removeprefix("tag:yaml.org,2002:") not in _TAGS[type(node)]:

@@ -56,7 +56,7 @@ def write_report(directory: RunDirectory, loaded: Loaded, sections: Sequence[Sec
             f"{directory.path / 'summary.json'} belongs to another trajectory.\n"
             "Remove it; it is written again."
         )
-    findings = read_findings(directory.observed, trajectory.systems)
+    findings = _findings(directory, trajectory, loaded)
     drawn = [
         *_explosions(summary),
         *sections,
@@ -75,6 +75,19 @@ def write_report(directory: RunDirectory, loaded: Loaded, sections: Sequence[Sec
     page = page_of(title, _headline(loaded, directory.read_json("provenance.json") or {}), drawn)
     write_atomically(directory.report, page.encode())
     return directory.report
+
+
+def _findings(
+    directory: RunDirectory, trajectory: Trajectory, loaded: Loaded
+) -> dict[str, Finding]:
+    """What was found by observers of the configuration, and by no others."""
+    found = read_findings(directory.observed, trajectory.systems)
+    others = sorted(set(found) - {one.title for one in loaded.observations})
+    if others:
+        raise RunDirectoryError(
+            f"{directory.observed} has {others[0]!r}, which {directory.config} does not observe."
+        )
+    return found
 
 
 def _check_fits(directory: RunDirectory, trajectory: Trajectory, loaded: Loaded) -> None:
@@ -283,5 +296,15 @@ def _counted(count: int, one: str, many: str) -> str:
     return f"{count} {one if count == 1 else many}"
 
 
+_MOST_TEXT = 2**18
+"""Bytes of a text in the page: the last ones."""
+
+
 def _text(path: Path) -> str:
-    return html.escape(path.read_text(encoding="utf-8", errors="replace")) if path.is_file() else ""
+    if not path.is_file():
+        return ""
+    with open(path, "rb") as file:
+        before = max(0, path.stat().st_size - _MOST_TEXT)
+        file.seek(before)
+        content = file.read(_MOST_TEXT).decode(errors="replace")
+    return html.escape(f"…{content}" if before else content)

@@ -64,5 +64,5 @@ def _wrong_rows(file: Any, systems: int) -> str | None:
     if np.any(system < 0) or np.any(system >= systems) or np.any(np.diff(system) < 0):
         return "particles/system names systems that do not exist, or not in their order"
     if np.any(numbers < 0) or np.any(numbers > 118):
-        return "particles/numbers has numbers that are not atomic numbers"
+        return "particles/numbers holds numbers that are not atomic numbers"
     return None

@@ -45,10 +45,7 @@ def summarised(directory: RunDirectory, loaded: Loaded) -> dict[str, Any]:
         "shown": [name for name, column in columns if column.shown == "value"],
         "systems": systems,
         "observed": _observed(directory, len(systems)),
-        "exploded": [
-            {"system": one["system"], "step": one["step"]}
-            for one in directory.read_json("exploded.json") or ()
-        ],
+        "exploded": directory.exploded(len(systems)),
         "stages": _stages(trajectory, loaded) if isinstance(loaded.config.run, list) else [],
     }
 

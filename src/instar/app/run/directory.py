@@ -35,7 +35,7 @@ from instar.app.ase.start_structures import packed, unpacked
 from instar.app.config import Loaded
 from instar.app.config.resolved import resolved
 from instar.app.config.systems import Beginning
-from instar.app.run.documents import wrong_document
+from instar.app.run.documents import wrong_document, wrong_explosions
 from instar.app.run.inputs import write_input
 from instar.memory import Plan
 from instar.storage import StorageError, write_atomically
@@ -159,6 +159,7 @@ class RunDirectory:
             raise RunDirectoryError(text) from error
         if not is_there:
             raise RunDirectoryError(f"There is no run in {path}: it has no config.yaml.")
+        _check_own(path)
         if (version := directory.version) not in range(1, VERSION + 1):
             raise RunDirectoryError(
                 f"{path} is the folder of a run of version {version}; this instar reads versions "
@@ -195,13 +196,22 @@ class RunDirectory:
         path = self.path / "plan.json"
         content = self.read_json(path.name)
         if content is None:
-            raise RunDirectoryError(f"There is no file {path}, which the run goes on with.")
+            raise RunDirectoryError(
+                f"The file {path} is missing; the run can't continue without it."
+            )
         try:
             return Plan.from_json(content)
         except KeyError as error:
             raise RunDirectoryError(f"{path} is damaged: {error} is missing.") from error
         except (TypeError, ValueError, AttributeError, IndexError) as error:
             raise RunDirectoryError(f"{path} is damaged: {error}.") from error
+
+    def exploded(self, systems: int) -> list[dict[str, int]]:
+        """Systems that were frozen, and the step of each, in a run of so many systems."""
+        found = self.read_json("exploded.json") or []
+        if (wrong := wrong_explosions(found, systems)) is not None:
+            raise RunDirectoryError(f"{self.path / 'exploded.json'} is damaged: {wrong}.")
+        return [{"system": one["system"], "step": one["step"]} for one in found]
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
@@ -228,7 +238,8 @@ class RunDirectory:
         """What `write_json` wrote; None if there is nothing."""
         path = self.path / name
         try:
-            content = json.loads(_read(path)) if path.is_file() else None
+            most = _MOST_BYTES if name == "summary.json" else _FEW_BYTES
+            content = json.loads(_read(path, most)) if path.is_file() else None
         except (ValueError, RecursionError) as error:
             raise RunDirectoryError(f"{path} is damaged: {error}.") from error
         if content is not None and (wrong := wrong_document(name, content)):
@@ -236,15 +247,37 @@ class RunDirectory:
         return content
 
 
-_MOST_BYTES = 2**28
-"""Of a small file."""
+_FOLDERS = ("checkpoints", "end", "inputs", "observed", "report", "trajectory")
+"""What a run reads from and writes to, below its folder."""
 
 
-def _read(path: Path) -> bytes:
+def _check_own(path: Path) -> None:
+    """Refuse links, which lead out of the folder, and pipes and devices, which never end."""
+    for folder in (path, *(path / name for name in _FOLDERS)):
+        with (
+            contextlib.suppress(FileNotFoundError, NotADirectoryError),
+            os.scandir(folder) as entries,
+        ):
+            for entry in entries:
+                if entry.is_symlink():
+                    raise RunDirectoryError(
+                        f"{entry.path} is a link; links in the folder of a run are not followed.\n"
+                        "Put what it leads to in its place."
+                    )
+                kept = entry.is_file() or entry.is_dir() or not os.path.lexists(entry.path)
+                if not kept:
+                    raise RunDirectoryError(f"{entry.path} is neither a file nor a folder.")
+
+
+_MOST_BYTES, _FEW_BYTES = 2**28, 2**26
+"""Of the averages of all systems, and of other small files."""
+
+
+def _read(path: Path, most: int) -> bytes:
     with open(path, "rb") as file:
-        content = file.read(_MOST_BYTES + 1)
-    if len(content) > _MOST_BYTES:
-        raise RunDirectoryError(f"{path} has more than {_MOST_BYTES >> 20} MiB; it is not read.")
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise RunDirectoryError(f"{path} has more than {most >> 20} MiB; it is not read.")
     return content
 
 

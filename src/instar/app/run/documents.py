@@ -2,15 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated, Any, NotRequired, TypedDict
 
-from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationError, with_config
+from pydantic import (
+    AfterValidator,
+    ConfigDict,
+    FailFast,
+    Field,
+    TypeAdapter,
+    ValidationError,
+    with_config,
+)
 
-__all__ = ["wrong_document", "wrong_meta"]
+__all__ = ["wrong_document", "wrong_explosions", "wrong_meta"]
 
 _Count = Annotated[int, Field(ge=0, lt=2**63)]
-_Digits = Annotated[str, Field(pattern=r"^[0-9]{1,18}$")]
 _STRICT = ConfigDict(strict=True, allow_inf_nan=True)
+
+
+def _of_each(kind: Any) -> AfterValidator:
+    """That the values of a mapping are of a kind; the first that is not is told, and no other."""
+    adapter: TypeAdapter[Any] = TypeAdapter(kind)
+
+    def checked(found: dict[str, Any]) -> dict[str, Any]:
+        for name, value in found.items():
+            if (wrong := _wrong(adapter, value)) is not None:
+                raise ValueError(f"{name:.80}: {wrong.removeprefix('it: ')}")
+        return found
+
+    return AfterValidator(checked)
 
 
 @with_config(_STRICT)
@@ -26,6 +47,9 @@ class _Exploded(TypedDict):
     step: _Count
 
 
+_Explosions = Annotated[list[_Exploded], FailFast()]
+
+
 @with_config(_STRICT)
 class _Stage(TypedDict):
     name: str
@@ -33,17 +57,17 @@ class _Stage(TypedDict):
     first: _Count
     last: _Count
     rows: _Count
-    systems: list[dict[str, _Average]]
+    systems: Annotated[list[Annotated[dict[str, Any], _of_each(_Average)]], FailFast()]
 
 
 @with_config(_STRICT)
 class _Summary(TypedDict):
     rows: _Count
-    shown: list[str]
-    systems: list[dict[str, Any]]
-    observed: dict[str, list[_Average]]
-    exploded: list[_Exploded]
-    stages: NotRequired[list[_Stage]]
+    shown: Annotated[list[str], FailFast(), Field(max_length=100)]
+    systems: Annotated[list[dict[str, Any]], FailFast()]
+    observed: Annotated[dict[str, Any], _of_each(Annotated[list[_Average], FailFast()])]
+    exploded: _Explosions
+    stages: NotRequired[Annotated[list[_Stage], FailFast(), Field(max_length=100)]]
 
 
 @with_config(_STRICT)
@@ -53,7 +77,7 @@ class _Session(TypedDict):
     seconds: float
     peak: _Count
     planned: NotRequired[_Count]
-    growth: list[str]
+    growth: Annotated[list[str], FailFast()]
 
 
 @with_config(_STRICT)
@@ -69,7 +93,7 @@ _Batch = with_config(_STRICT)(
         {
             "from": NotRequired[_Row],
             "to": NotRequired[_Row],
-            "items": NotRequired[list[_Row]],
+            "items": NotRequired[Annotated[list[_Row], FailFast()]],
             "shape": _Row,
         },
     )
@@ -77,11 +101,20 @@ _Batch = with_config(_STRICT)(
 
 
 @with_config(_STRICT)
+class _Shape(TypedDict):
+    sizes: dict[str, Any]
+    bytes: _Count
+
+
+@with_config(_STRICT)
 class _Plan(TypedDict):
     predicted_peak: _Count
     limited_by: str
-    batches: list[_Batch]
+    batches: Annotated[list[_Batch], FailFast()]
     budget: _Budget
+    shapes: Annotated[list[_Shape], FailFast()]
+    kept: _Count
+    headroom: Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)]
 
 
 @with_config(_STRICT)
@@ -100,26 +133,37 @@ def _explosion(one: list[Any]) -> list[Any]:
 _Explosion = Annotated[list[Any], AfterValidator(_explosion)]
 
 
+def _numbered(found: dict[str, Any]) -> dict[str, Any]:
+    for name in found:
+        if not (name.isdecimal() and len(name) < 18):
+            raise ValueError(f"{name:.80} is not the number of a system")
+    return found
+
+
+_NUMBERED = AfterValidator(_numbered)
+_End = Annotated[list[_Count], Field(min_length=2, max_length=2)]
+
+
 @with_config(_STRICT)
 class _Meta(TypedDict):
     configuration: dict[str, Any]
     number: _Count
     systems: Annotated[list[_Count], Field(min_length=2, max_length=2)]
-    sizes: dict[str, _Count] | None
+    sizes: Annotated[dict[str, Any], _of_each(_Count)] | None
     blocks: NotRequired[_Count]
     segments: _Count
     segments_before: _Count
     step: _Count
-    ends: dict[_Digits, Annotated[list[_Count], Field(min_length=2, max_length=2)]]
-    exploded: list[_Explosion]
+    ends: Annotated[dict[str, Any], _of_each(_End), _NUMBERED]
+    exploded: Annotated[list[_Explosion], FailFast()]
 
 
 _DOCUMENTS: dict[str, TypeAdapter[Any]] = {
     "summary.json": TypeAdapter(_Summary),
-    "timing.json": TypeAdapter(list[_Session]),
+    "timing.json": TypeAdapter(Annotated[list[_Session], FailFast(), Field(max_length=100_000)]),
     "plan.json": TypeAdapter(_Plan),
     "provenance.json": TypeAdapter(_Provenance),
-    "exploded.json": TypeAdapter(list[_Exploded]),
+    "exploded.json": TypeAdapter(_Explosions),
 }
 _META: TypeAdapter[Any] = TypeAdapter(_Meta)
 _AVERAGE: TypeAdapter[Any] = TypeAdapter(_Average)
@@ -132,12 +176,21 @@ def wrong_document(name: str, content: Any) -> str | None:
     return found or (_wrong_summary(content) if name == "summary.json" else None)
 
 
-def wrong_meta(meta: dict[str, Any]) -> str | None:
-    """What is wrong with what a checkpoint says of itself; None if nothing is."""
+def wrong_meta(meta: dict[str, Any], systems: int) -> str | None:
+    """What is wrong with what a checkpoint says of itself and of a run of so many systems."""
     found = _wrong(_META, meta)
-    if found is None and meta["segments"] < meta["segments_before"]:
+    if found is not None:
+        return found
+    if meta["segments"] < meta["segments_before"]:
         return "segments_before: there are more than segments"
-    return found
+    return wrong_explosions(({"system": one[0]} for one in meta["exploded"]), systems)
+
+
+def wrong_explosions(exploded: Iterable[dict[str, Any]], systems: int) -> str | None:
+    """What is wrong with explosions in a run of so many systems; None if nothing is."""
+    beyond = (one["system"] for one in exploded if one["system"] >= systems)
+    number = next(beyond, None)
+    return None if number is None else f"exploded: there is no system {number}"
 
 
 def _wrong(adapter: Any, content: Any) -> str | None:
@@ -158,12 +211,12 @@ def _wrong_summary(content: Any) -> str | None:
             return f"systems.{number}.atoms is missing"
         for name in content["shown"]:
             if _wrong(_AVERAGE, system.get(name)) is not None:
-                return f"systems.{number}.{name} is missing, or no average"
+                return f"systems.{number}.{name} is missing, or is not an average"
     for stage in content.get("stages", ()):
         lacks = any(set(content["shown"]) - set(one) for one in stage["systems"])
         if lacks or len(stage["systems"]) != len(content["systems"]):
             return f"stages: {stage['name']} does not have all averages of all systems"
     for name, column in content["observed"].items():
         if len(column) != len(content["systems"]):
-            return f"observed.{name} has not one entry for each system"
-    return None
+            return f"observed.{name} does not have one entry for each system"
+    return wrong_explosions(content["exploded"], len(content["systems"]))

@@ -52,7 +52,7 @@ def ended(path: Path) -> Beginning:
     """The end of all systems of a run; it is refused if one has not come there."""
     directory = RunDirectory.open(path)
     count = len(directory.start().systems)
-    exploded = [one["system"] for one in directory.read_json("exploded.json") or ()]
+    exploded = [one["system"] for one in directory.exploded(count)]
     if exploded:
         which = ", ".join(map(str, exploded[:5])) + (", …" if len(exploded) > 5 else "")
         raise RunDirectoryError(f"Systems of the run in {path} have exploded: {which}.")

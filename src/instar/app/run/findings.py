@@ -9,9 +9,16 @@ from typing import Any
 
 import numpy as np
 
+from instar.app.config.text import wrong_text
 from instar.app.config.units import UnitSystem
 from instar.observables import Curve, Finding, Value
-from instar.storage import StorageError, packed_arrays, unpacked_arrays, write_atomically
+from instar.storage import (
+    StorageError,
+    packed_arrays,
+    read_whole,
+    unpacked_arrays,
+    write_atomically,
+)
 
 __all__ = ["in_units", "read_findings", "remove_findings", "write_findings"]
 
@@ -82,11 +89,13 @@ def _put(
 ) -> None:
     """What one batch has found, at the places of its systems."""
     first, last = (range(systems + 1)[end] for end in meta["systems"])
+    if len(meta["about"]) > _MOST:
+        raise ValueError(f"there are {len(meta['about'])} of them, and {_MOST} at most")
     for key, about in meta["about"].items():
         kind, fields = _KINDS[about["kind"]]
+        _check_words(about["of"], about["name"], *about["text"].values())
         new = {field: arrays[f"{key}/{field}"] for field in fields}
-        if any(array.shape[:1] != (last - first,) for array in new.values()):
-            raise ValueError(f"{about['name']} has not one row for each system")
+        _check_rows(about, new, last - first)
         of = found.setdefault(str(about["of"]), {}).setdefault(about["kind"], {})
         if about["name"] not in of:
             empty = {f: np.full((systems, *a.shape[1:]), np.nan) for f, a in new.items()}
@@ -95,9 +104,29 @@ def _put(
             getattr(of[about["name"]], field)[first:last] = array
 
 
+_MOST, _LONGEST = 1000, 200
+"""Curves and values of a file, and characters of their names."""
+
+
+def _check_words(*words: Any) -> None:
+    for word in words:
+        if not isinstance(word, str) or len(word) > _LONGEST or wrong_text(word):
+            raise ValueError(f"{word!r:.40} is not a name or a unit")
+
+
+def _check_rows(about: Mapping[str, Any], new: Mapping[str, np.ndarray], rows: int) -> None:
+    """Numbers: a row for each system of curves, one for each of values."""
+    (shape, *others) = {array.shape for array in new.values()}
+    flat = about["kind"] == "values"
+    if others or shape[:1] != (rows,) or len(shape) != (1 if flat else 2):
+        raise ValueError(f"{about['name']} does not have a row for each system")
+    if any(array.dtype.kind not in "fiu" for array in new.values()):
+        raise ValueError(f"{about['name']} is not made of numbers")
+
+
 def _read(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     try:
-        arrays, meta = unpacked_arrays(path.read_bytes())
+        arrays, meta = unpacked_arrays(read_whole(path))
     except (OSError, StorageError) as error:
         raise StorageError(f"{path} can't be read: {error}.") from error
     if meta.get("version") != _VERSION:

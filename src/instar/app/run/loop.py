@@ -139,7 +139,7 @@ class RunLoop:
         for problem in problems:
             self.say(f"{problem} The one before is taken.")
         meta = found.meta
-        if (wrong := wrong_meta(meta)) is not None:
+        if (wrong := wrong_meta(meta, len(self.loaded.structures))) is not None:
             raise CheckpointError(
                 f"The newest checkpoint in {self.directory.checkpoints} is damaged: {wrong}."
             )
@@ -403,7 +403,7 @@ class RunLoop:
         if grown:
             self.growth.append(f"{when}: {', '.join(grown)}")
             self.progress.grown += 1
-            self.say(f"Buffers have grown {self.growth[-1]}. The result is not changed by that.")
+            self.say(f"Buffers have grown {self.growth[-1]}. This does not change the result.")
 
     # What is kept ------------------------------------------------------------------------------
 
@@ -418,7 +418,9 @@ class RunLoop:
             "threads": threads(),
             "devices": jax.local_device_count(),
         }
-        known = self.directory.read_json("timing.json") or []
+        known: list[Any] = []
+        with contextlib.suppress(RunDirectoryError):  # damaged: a run does not fail for its clock
+            known = self.directory.read_json("timing.json") or []
         self.directory.write_json("timing.json", [*known, session])
 
     def _look_for_explosions(self, systems: range) -> None:

@@ -83,7 +83,7 @@ class Silent(Progress):
 
 
 class _Clock:
-    """Steps a second over the last while, and when all will be done."""
+    """Steps per second over the last while, and when all will be done."""
 
     def __init__(self) -> None:
         self.seen: list[tuple[float, int]] = []
@@ -96,7 +96,7 @@ class _Clock:
 
     @property
     def speed(self) -> float:
-        """Steps a second."""
+        """Steps per second."""
         (t0, s0), (t1, s1) = self.seen[0], self.seen[-1]
         return (s1 - s0) / (t1 - t0) if t1 > t0 else 0.0
 

@@ -20,6 +20,7 @@ __all__ = [
     "Term",
     "Topology",
     "TopologyError",
+    "check_bytes",
     "check_options",
     "with_sigma",
 ]
@@ -50,6 +51,16 @@ def check_options(options: Mapping[str, Any], kinds: Kinds) -> None:
     accuracy = options.get("accuracy")
     if accuracy is not None and not 0 < accuracy < 1:
         raise TopologyError(f"The option accuracy is {KINDS['accuracy'][1]}, not {accuracy!r}.")
+
+
+_MOST_BYTES = 2**28
+"""Of a file: a few million atoms."""
+
+
+def check_bytes(path: Path) -> None:
+    """Refuse a file that is too large to be read."""
+    if (size := path.stat().st_size) > _MOST_BYTES:
+        raise TopologyError(f"{path.name} has {size} bytes; at most {_MOST_BYTES} are read.")
 
 
 @dataclass(frozen=True)

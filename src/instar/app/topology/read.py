@@ -7,7 +7,7 @@ import difflib
 from pathlib import Path
 from typing import Any
 
-from instar.app.topology.base import Topology, TopologyError, check_options
+from instar.app.topology.base import Topology, TopologyError, check_bytes, check_options
 from instar.app.topology.forcefield import ForceFieldOptions, read_force_field
 from instar.app.topology.lammps import DataOptions, read_data
 from instar.app.topology.stored import read_stored
@@ -56,6 +56,7 @@ def read_topology(path: str | Path, **options: Any) -> Topology:
     path = Path(path)
     if not path.is_file():
         raise TopologyError(f"There is no file {path}.")
+    check_bytes(path)
     if path.suffix.lower() == ".json" and not options:
         return read_stored(path)
     if "force_field" in options:

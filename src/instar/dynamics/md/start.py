@@ -273,7 +273,7 @@ def _whole(molecule: Index[GroupId], everyone: AllParticles) -> Array:
 def _known_molecules(given: ArrayLike, count: int) -> np.ndarray:
     known = np.asarray(given)
     if known.shape != (count,) or known.dtype.kind not in "iu":
-        raise ValueError(f"Molecules are {count} whole numbers, one a particle, not {given!r}.")
+        raise ValueError(f"Molecules are {count} whole numbers, one per particle, not {given!r}.")
     return known.astype(np.int64)
 
 

@@ -90,6 +90,8 @@ def draw_velocities(key: Array, state: State, temperature: Knob) -> State:
     """
     wanted = known_knob(temperature, state)
     if not (np.isfinite(wanted) & (wanted >= 0)).all():
-        raise ValueError(f"A temperature is a number (K) from zero up, not {temperature!r}.")
+        raise ValueError(
+            f"A temperature must be a number of at least zero (K), not {temperature!r}."
+        )
     velocities = _drawn(key, state, wanted).astype(state.dtype)
     return state.with_particles(velocities=jax.device_put(velocities))

@@ -17,7 +17,7 @@ __all__ = ["Method", "inherited", "method_model"]
 
 @functools.cache
 def _kinds() -> dict[str, type[Method]]:
-    """The models of this folder by their ``type``: a new file is found by itself."""
+    """The models of this folder by their ``type``: a new file is found automatically."""
     import_all(__name__)
     found = {_type_of(model): model for model in Method.__subclasses__()}
     return dict(sorted(found.items()))

@@ -10,7 +10,7 @@ __all__ = ["Kind", "kind_of"]
 
 
 def kind_of(loaded: Loaded) -> Kind:
-    """The kind of method that a configuration asks for; a new file is found by itself."""
+    """The kind of method that a configuration asks for; a new file is found automatically."""
     import_all(__name__)
     kind = next(kind for kind in Kind.__subclasses__() if isinstance(loaded.method, kind.METHOD))
     return kind(loaded)

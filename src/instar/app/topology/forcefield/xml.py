@@ -7,7 +7,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
-from instar.app.topology.base import Place
+from instar.app.topology.base import Place, check_bytes
 
 __all__ = ["AtomType", "ForceField", "Template", "TemplateAtom", "read_files"]
 
@@ -67,7 +67,8 @@ class ForceField:
 def read_files(paths: list[Path]) -> ForceField:
     """All files as one force field; what is not known is an error that names its tag."""
     force_field = ForceField()
-    roots = [root for path in paths for root in _roots(path, ())]
+    read: list[Path] = []
+    roots = [root for path in paths for root in _roots(path, (), read)]
     for place, root in roots:
         for element in root.iterfind("AtomTypes/Type"):
             _add_type(force_field, place, element)
@@ -77,14 +78,22 @@ def read_files(paths: list[Path]) -> ForceField:
     return force_field
 
 
-def _roots(path: Path, above: tuple[Path, ...]) -> list[tuple[Place, Element]]:
-    """A file, and before it those that it includes."""
+_MOST_FILES = 100
+"""Files that include each other: without a limit, thirty small ones are read a milliard times."""
+
+
+def _roots(path: Path, above: tuple[Path, ...], read: list[Path]) -> list[tuple[Place, Element]]:
+    """A file, and before it those that it includes; ``read`` are all that were read so far."""
     place = Place(path)
     if path in above:
         raise place.error("the file includes itself.")
+    if len(read) == _MOST_FILES:
+        raise place.error(f"more than {_MOST_FILES} files would be read, included ones among them.")
+    read.append(path)
     if not path.is_file():
         who = f" (included by {above[-1].name})" if above else ""
         raise place.error(f"there is no such file{who}.", "Name the XML file with its folder.")
+    check_bytes(path)
     try:
         root = ElementTree.parse(path).getroot()
     except ElementTree.ParseError as error:
@@ -94,7 +103,7 @@ def _roots(path: Path, above: tuple[Path, ...]) -> list[tuple[Place, Element]]:
     included = [
         found
         for element in root.iterfind("Include")
-        for found in _roots(path.parent / _text(place, element, "file"), (*above, path))
+        for found in _roots(path.parent / _text(place, element, "file"), (*above, path), read)
     ]
     return [*included, (place, root)]
 
