@@ -74,6 +74,7 @@ import ctypes, gc, json
 import jax, jax.numpy as jnp
 from instar.memory import Programs
 from instar.memory.readings import high_water, reset_high_water, resident
+from instar.potentials.ewald.mesh import Grid, _of_all
 
 make = Programs(lambda: jnp.sin(jnp.arange({size}, dtype=jnp.float32)).reshape({shape}))()
 program = Programs({function})(jax.ShapeDtypeStruct({shape}, jnp.float32))
@@ -85,6 +86,11 @@ print(json.dumps([known, program.need.bytes, high_water() - before]))
 """
 REAL = {
     "a sort": ("jnp.sort", (5_000_000,)),
+    "charges on a mesh": (
+        "lambda x: _of_all(Grid((200, 200, 200), 6, None), (x[None], x[None, :, 0], "
+        "0.01 * jnp.eye(3)[None], 1e6 * jnp.ones(1), jnp.ones(1)))",
+        (200_000, 3),
+    ),
     "square matrices": ("lambda x: jnp.linalg.norm(jnp.exp(-x @ x.T) @ x)", (5_000, 64)),
 }
 

@@ -144,6 +144,16 @@ def test_a_transform_takes_few_of_many_lines():
     assert scratch(jnp.fft.fft, 1000, 256, dtype=np.complex64) == CORES * 16 * 256 * 8
 
 
+@pytest.mark.parametrize(("axes", "copies"), [(1, 0), (2, 1), (3, 1)])
+def test_a_transform_back_to_real_numbers_takes_a_copy_of_all_waves_but_of_lines(axes, copies):
+    def back(waves):
+        return jnp.fft.irfftn(waves, s=(64,) * axes)
+
+    waves = (64,) * (axes - 1) + (33,)
+    lines = min(64 ** (axes - 1), 16 * CORES) * 64 * 8
+    assert scratch(back, *waves, dtype=np.complex64) == lines + copies * 8 * np.prod(waves)
+
+
 def test_eigenvectors_take_two_matrices_at_a_time():
     alone, many = (scratch(jnp.linalg.eigh, *batch, 200, 200) for batch in ((), (10,)))
     assert many == alone > FACTORISATIONS + 2 * 4 * 200**2

@@ -189,17 +189,22 @@ def _of_convolution(operation: _Operation) -> _Scratch:
 
 
 def _of_transform(operation: _Operation) -> _Scratch:
-    """Lines in each direction, one direction after the other."""
+    """Lines in each direction, one direction after the other.
+
+    Back to real numbers, waves are copied if there is more than one direction.
+    """
     shapes = (*operation.results, *operation.operands)
     itemsize, size = (max(getattr(s, of) for s in shapes) for of in ("itemsize", "size"))
+    lengths = operation.numbers("fft_length")
+    copied = "fft_type=IRFFT" in operation.rest and len(lengths) > 1
     needs = [0]
-    for length in operation.numbers("fft_length"):
+    for length in lengths:
         lines = max(1, size // max(1, length))
         held = min(lines, LINES * _cores())
         if _largest_factor(length) > SMOOTH:
             held += CHIRP * min(lines, _cores())
         needs.append(held * length * itemsize)
-    return _Scratch(max(needs))
+    return _Scratch(max(needs) + (operation.operands[0].nbytes if copied else 0))
 
 
 def _largest_factor(number: int) -> int:
