@@ -14,7 +14,7 @@ from instar.kernels import build
 
 __all__ = ["Status", "in_use", "status", "target", "using"]
 
-KERNELS = ("pair_pass",)
+KERNELS = ("image_points", "pair_pass")
 TARGETS = tuple(f"instar_{name}_{kind}" for name in KERNELS for kind in ("float32", "float64"))
 """The functions of the library that XLA may call."""
 

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
@@ -58,7 +57,7 @@ def columns(forces: bool, energy: bool, virial: Any) -> int:
 
 def pair_pass(
     terms: Sequence[KernelTerm],
-    points: tuple[Array, ...],
+    points: Array,
     rows: Array,
     slots: Array,
     *,
@@ -68,15 +67,14 @@ def pair_pass(
 ) -> tuple[Array, ...]:
     """The sums of each row (blocks, width), one array a column; only where `in_use`, on a CPU.
 
-    ``points`` are x, y, z of all images, ``rows`` (blocks, width) the images that look, ``slots``
-    (blocks, room, width) those that they see; 0 is none.
+    ``points`` (images, 4) are x, y, z of all images and a number that is not read, ``rows``
+    (blocks, width) the images that look, ``slots`` (blocks, room, width) those that they see; 0 is
+    none.
     """
-    x, y, z = points
-    corners = jnp.stack([x, y, z, jnp.zeros_like(x)], axis=-1)
     count = columns(forces, energy, virial)
     call = jax.ffi.ffi_call(
-        target(f"instar_pair_pass_{np.dtype(x.dtype).name}"),
-        jax.ShapeDtypeStruct((*rows.shape, count), x.dtype),
+        target(f"instar_pair_pass_{np.dtype(points.dtype).name}"),
+        jax.ShapeDtypeStruct((*rows.shape, count), points.dtype),
         vmap_method="sequential",
     )
     told = [
@@ -90,7 +88,7 @@ def pair_pass(
     ]
     arrays = [a for t in terms for a in (t.parameters, t.index, t.strength) if a is not None]
     sums = call(
-        corners,
+        points,
         rows,
         slots,
         *arrays,

@@ -30,7 +30,9 @@ from instar.core.lens import Lens
 from instar.core.typing import HasPositions, HasSystem, ParticleId, SystemId
 from instar.core.utils.jax import dataclass, field
 from instar.geometry import Cell
+from instar.geometry.triples import largest
 from instar.neighbors.blocks import block_shape, over_blocks
+from instar.neighbors.displaced import moved_by
 from instar.neighbors.exclusion import are_close, excluded_rows, without
 from instar.neighbors.extents import extents
 from instar.neighbors.grid import Grid, grid_of
@@ -193,12 +195,8 @@ class NeighborList:
         reach = self.cutoff + self.skin
         kept = (1 - jnp.sqrt(jnp.sum(strain**2, axis=(1, 2)))) * reach - self.cutoff
         limit = jnp.where(kept >= 0, (kept / 2) ** 2, -1)
-        if limit.shape[0] == 1:
-            carried, limit = self.positions @ strain[0], limit[0]
-        else:
-            own_strain, limit = Table(system.vocabulary, (strain, limit))[system]
-            carried = jnp.einsum("pj,pjk->pk", self.positions, own_strain)
-        moved = jnp.sum((positions - self.positions - carried) ** 2, axis=1)
+        limit = Table(system.vocabulary, limit).beside(system)
+        moved = moved_by(positions, self.positions, strain, system)
         there = system.valid_mask
         others = jnp.any(system.indices != self.system) | jnp.any(cell.periodic != self.periodic)
         if self.excluded is not None and self.settled is not None:
@@ -443,8 +441,8 @@ def _check_values(positions: Array, system: Index[SystemId], cell: Cell) -> None
         fmt_args={"system": jnp.argmax(flat)},
     )
     shortest = jnp.min(jnp.where(cell.periodic, cell.heights, jnp.inf), axis=1)
-    farthest = Table(system.vocabulary, 2.0**28 * shortest)[system]
-    far = there & (jnp.max(jnp.abs(positions), axis=1) > farthest)
+    farthest = Table(system.vocabulary, 2.0**28 * shortest).beside(system)
+    far = there & (largest(positions) > farthest)
     runtime_assert(
         ~jnp.any(far),
         "Particle {particle} is too many cells away to count them; wrap it into its cell.",

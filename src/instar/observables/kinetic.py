@@ -10,9 +10,10 @@ from jax import Array
 from instar.core.data import Table
 from instar.core.typing import ParticleId
 from instar.geometry.constants import BOLTZMANN
+from instar.geometry.triples import squared
 from instar.observables.molecules import centres
 
-__all__ = ["kinetic_energy", "kinetic_tensor", "molecular_kinetic_tensor", "squared", "temperature"]
+__all__ = ["kinetic_energy", "kinetic_tensor", "molecular_kinetic_tensor", "temperature"]
 
 
 def kinetic_energy(particles: Table[ParticleId, Any]) -> Array:
@@ -43,12 +44,6 @@ def kinetic_energy(particles: Table[ParticleId, Any]) -> Array:
     """
     data = particles.data
     return data.system.sum_over(data.masses * squared(data.velocities)).data / 2
-
-
-def squared(vectors: Array) -> Array:
-    """x² + y² + z² of each row, term by term: a sum over an axis of three is slow."""
-    x, y, z = vectors[:, 0], vectors[:, 1], vectors[:, 2]
-    return x * x + y * y + z * z
 
 
 def kinetic_tensor(particles: Table[ParticleId, Any]) -> Array:

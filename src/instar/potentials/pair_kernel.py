@@ -13,11 +13,12 @@ import numpy as np
 from jax import Array
 
 from instar import kernels
+from instar.kernels.image_points import image_points
 from instar.kernels.pair_pass import MOST_TERMS, KernelTerm, pair_pass
 from instar.potentials.evaluation import Request
 from instar.potentials.truncation import base_and_ending
 
-__all__ = ["by_kernel", "has_kernel"]
+__all__ = ["by_kernel", "has_kernel", "points_by_kernel"]
 
 
 def has_kernel(pair_terms: tuple[Any, ...], dtype: Any) -> bool:
@@ -41,10 +42,16 @@ def _fields(formula: Any) -> list[Any]:
     return [getattr(formula, f.name) for f in dataclasses.fields(formula)]
 
 
+def points_by_kernel(operands: Any) -> Array:
+    """Where images are (images, 4), from positions, systems, cells and images; only on a CPU."""
+    positions, system, cell, images = operands
+    return image_points(positions, system, cell.vectors, images.owner, images.shift)
+
+
 def by_kernel(request: Request, operands: Any) -> tuple[Array, ...]:
     """The sums of each row, from terms, points, columns, rows, slots; only on a CPU."""
     pair_terms, points, columns, rows, slots = operands
-    terms = [_kernel_term(t, c, points[0].dtype) for t, c in zip(pair_terms, columns, strict=True)]
+    terms = [_kernel_term(t, c, points.dtype) for t, c in zip(pair_terms, columns, strict=True)]
     return pair_pass(
         terms,
         points,

@@ -21,13 +21,13 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from instar.core.utils.jax import dataclass
-from instar.geometry import AllParticles
+from instar.geometry import AllParticles, Cell
 from instar.kernels.choice import by_platform
 from instar.neighbors import NeighborList
 from instar.neighbors.blocks import in_turn, over_devices
-from instar.neighbors.images import FAR
+from instar.neighbors.images import FAR, Images
 from instar.potentials.evaluation import Evaluation, Request
-from instar.potentials.pair_kernel import by_kernel, has_kernel
+from instar.potentials.pair_kernel import by_kernel, has_kernel, points_by_kernel
 
 __all__ = ["PairTerm", "pair_sum"]
 
@@ -58,13 +58,13 @@ def pair_sum(
 ) -> Evaluation:
     """Sum of all formulas over all pairs."""
     images = neighbors.images
-    points = images.positions(everyone.positions, everyone.system.indices, everyone.cell)
+    native = has_kernel(pair_terms, everyone.positions.dtype)
+    located = (everyone.positions, everyone.system.indices, everyone.cell, images)
+    points: Any = by_platform(points_by_kernel, _points, located) if native else _axes(*located)
     columns = [
         _Columns(*(_at(column, images.owner, 0) for column in (t.species, t.strength, t.system)))
         for t in pair_terms
     ]
-
-    native = has_kernel(pair_terms, points[0].dtype)
 
     def share(blocks: tuple[Array, Array], shared: Any) -> tuple[Array, ...]:
         operands, plain = (*shared, *blocks), functools.partial(_sums, request)
@@ -88,13 +88,26 @@ class _Columns:
     system: Array | None
 
 
+def _axes(positions: Array, system: Array, cell: Cell, images: Images) -> tuple[Array, ...]:
+    """x, y, z of all images, each an array of its own."""
+    return images.positions(positions, system, cell)
+
+
+def _points(located: Any) -> Array:
+    """The same side by side, as the kernel takes them: (images, 4), the last a zero."""
+    x, y, z = _axes(*located)
+    return jnp.stack([x, y, z, jnp.zeros_like(x)], axis=-1)
+
+
 def _at(column: Array | None, owner: Array, fill: int) -> Array | None:
     return None if column is None else column.at[owner].get(mode="fill", fill_value=fill)
 
 
 def _sums(request: Request, operands: Any) -> tuple[Array, ...]:
-    """The sums of each row, block by block."""
+    """The sums of each row, block by block; ``points`` side by side, or x, y, z."""
     pair_terms, points, columns, rows, slots = operands
+    if not isinstance(points, tuple):
+        points = tuple(points[:, k] for k in range(3))
 
     def block(one: tuple[Array, Array], shared: Any) -> tuple[Array, ...]:
         rows, slots = one

@@ -16,6 +16,7 @@ from instar.dynamics.md.centre import without_net_force
 from instar.dynamics.md.divided import over_division
 from instar.dynamics.md.state import NEIGHBORS, State
 from instar.dynamics.part import Part
+from instar.geometry.triples import largest
 from instar.potentials import evaluate
 
 __all__ = ["Forces", "compile_forces", "computed", "is_due", "with_forces"]
@@ -144,7 +145,7 @@ def _searchable(state: State) -> State:
     data, cell = state.particles.data, state.systems.data.cell
     shortest = jnp.min(jnp.where(cell.periodic, cell.heights, jnp.inf), axis=1)
     farthest = state.systems.set_data(_FARTHEST * shortest).beside(data.system)
-    far = jnp.max(jnp.abs(data.positions), axis=1) > farthest
+    far = largest(data.positions) > farthest
     lost = data.system.valid_mask & (far | ~jnp.isfinite(data.positions).all(axis=1))
     flat = ~(jnp.isfinite(cell.vectors).all(axis=(1, 2)) & (shortest > 0))
 

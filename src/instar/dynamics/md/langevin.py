@@ -26,7 +26,7 @@ from instar.dynamics.md.state import State
 from instar.dynamics.part import Part, Step, step_of
 from instar.dynamics.streams import normals
 from instar.geometry.constants import BOLTZMANN
-from instar.observables.kinetic import squared
+from instar.geometry.triples import squared
 
 __all__ = ["OrnsteinUhlenbeck", "langevin", "thermal_velocities", "with_bath"]
 

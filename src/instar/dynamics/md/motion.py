@@ -16,7 +16,7 @@ from instar.core.utils.jax import dataclass
 from instar.dynamics.knobs import Knob, knob
 from instar.dynamics.md.state import State
 from instar.dynamics.part import Part
-from instar.observables.kinetic import squared
+from instar.geometry.triples import squared
 
 __all__ = ["Drift", "Kick", "on_constraints"]
 

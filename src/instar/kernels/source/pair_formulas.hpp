@@ -6,35 +6,60 @@
 #pragma once
 
 #include "elementary.hpp"
+#include "lanes.hpp"
 
+namespace instar {
 namespace {
 
-template <class Real>
+template <class Number>
 struct Value {
-  Real u, slope;
+  Number u, slope;
 };
 
-// 4ε (x² − x), x = (σ²/s)³        u' = −(4ε/s)(6x² − 3x)
+template <class Number, class Real>
+INSTAR_INLINE Value<Number> scaled(const Value<Number>& value, const Value<Real>& scale) {
+  return {scale.u * value.u, scale.slope * value.slope};
+}
+
+// 4ε (x² − x), x = (σ²/s)³        u' = −24ε (x² − ½x)/s
+//
+// Where all pairs have the same parameters `shape` is added up and the `scale` is left to the end;
+// a Number is then a vector of Real, and beyond the cutoff it must be finite.
 struct LennardJones {
   static constexpr int parameters = 2;
+  template <class Number, class Real>
+  static INSTAR_INLINE Value<Number> shape(Number s, const Real* p) {
+    const Number inverse = 1 / s;
+    const Number ratio = p[1] * p[1] * inverse;
+    const Number x = ratio * ratio * ratio, twelfth = x * x;
+    return {twelfth - x, added(x, all<Number>(Real(-0.5)), twelfth) * inverse};
+  }
+  template <class Real>
+  static INSTAR_INLINE Value<Real> scale(const Real* p) {
+    return {4 * p[0], -24 * p[0]};
+  }
   template <class Real>
   static inline Value<Real> at(Real s, const Real* p) {
-    const Real inverse = 1 / s;
-    const Real ratio = p[1] * p[1] * inverse;
-    const Real x = ratio * ratio * ratio;
-    const Real depth = 4 * p[0];
-    return {depth * (x * x - x), depth * (3 * x - 6 * x * x) * inverse};
+    return scaled(shape(s, p), scale(p));
   }
 };
 
 // Lennard-Jones + ε up to s = 2^(1/3) σ², then 0
 struct WeeksChandlerAndersen {
   static constexpr int parameters = 2;
+  template <class Number, class Real>
+  static INSTAR_INLINE Value<Number> shape(Number s, const Real* p) {
+    const Value<Number> lifted = LennardJones::shape(s, p);
+    const auto beyond = s >= Real(1.2599210498948732) * p[1] * p[1];
+    return {beyond ? Number{} : lifted.u + Real(0.25), beyond ? Number{} : lifted.slope};
+  }
+  template <class Real>
+  static INSTAR_INLINE Value<Real> scale(const Real* p) {
+    return LennardJones::scale(p);
+  }
   template <class Real>
   static inline Value<Real> at(Real s, const Real* p) {
-    const Value<Real> lifted = LennardJones::at(s, p);
-    const bool beyond = s >= Real(1.2599210498948732) * p[1] * p[1];
-    return {beyond ? Real(0) : lifted.u + p[0], beyond ? Real(0) : lifted.slope};
+    return scaled(shape(s, p), scale(p));
   }
 };
 
@@ -87,8 +112,8 @@ struct ScreenedCoulomb {
 // u(r)
 struct Plain {
   static constexpr int parameters = 0;
-  template <class Real>
-  static inline Value<Real> at(Value<Real> full, Real, const Real*) {
+  template <class Number, class Real>
+  static inline Value<Number> at(Value<Number> full, Number, const Real*) {
     return full;
   }
 };
@@ -96,8 +121,8 @@ struct Plain {
 // u(r) − c
 struct Shift {
   static constexpr int parameters = 1;
-  template <class Real>
-  static inline Value<Real> at(Value<Real> full, Real, const Real* p) {
+  template <class Number, class Real>
+  static inline Value<Number> at(Value<Number> full, Number, const Real* p) {
     return {full.u - p[0], full.slope};
   }
 };
@@ -128,3 +153,4 @@ struct Switch {
 };
 
 }  // namespace
+}  // namespace instar

@@ -15,111 +15,28 @@
 
 #include <cstddef>
 
+#include "lanes.hpp"
+#include "pair_alone.hpp"
 #include "pair_formulas.hpp"
 #include "vectors.hpp"
 
 namespace instar {
 namespace {
 
-constexpr int DEPTH = 8;
-constexpr int PAIRS = LANES * DEPTH;
-constexpr int MOST_PARAMETERS = 3 + 2 + 1;
-
-template <class Real>
-struct Batch {
-  alignas(64) std::int32_t near[PAIRS];
-  alignas(64) Real x[PAIRS], y[PAIRS], z[PAIRS], squared[PAIRS], u[PAIRS], slope[PAIRS];
-  alignas(64) Real factor[PAIRS];
-};
-
-// The rows that look: where they are, and what they bring to each term.
-template <class Real>
-struct Row {
-  alignas(64) Real x[LANES], y[LANES], z[LANES];
-  alignas(64) std::int32_t image[LANES];
-};
-
-template <class Real>
-struct Table {
-  alignas(64) Real of[MOST_PARAMETERS][PAIRS];
-};
-
-template <class Real>
-struct Sums {
-  alignas(64) Real fx[LANES], fy[LANES], fz[LANES], energy[LANES], virial[6][LANES];
-};
-
-#if defined(__AVX__)
-template <class Real>
-struct Four;
-template <>
-struct Four<double> {
-  typedef double Type __attribute__((vector_size(32)));
-  typedef std::int64_t Mask __attribute__((vector_size(32)));
-};
-template <>
-struct Four<float> {
-  typedef float Type __attribute__((vector_size(16)));
-  typedef std::int32_t Mask __attribute__((vector_size(16)));
-};
-
-// Four points at a time: four loads and a transposition, in place of twelve loads.
+// Where pairs are: d and |d|².
 template <class Real>
 inline void separate(const PairPass<Real>& pass, const Row<Real>& row, Batch<Real>& batch) {
-  using Vector = typename Four<Real>::Type;
-  using Mask = typename Four<Real>::Mask;
-  for (int i = 0; i < PAIRS; i += 4) {
-    Vector point[4];
-    for (int k = 0; k < 4; ++k) {
-      point[k] = get<Vector>(pass.points + 4 * std::int64_t(batch.near[i + k]));
-    }
-    const Vector a = INSTAR_SHUFFLE(Mask, point[0], point[1], 0, 4, 1, 5);
-    const Vector b = INSTAR_SHUFFLE(Mask, point[2], point[3], 0, 4, 1, 5);
-    const Vector c = INSTAR_SHUFFLE(Mask, point[0], point[1], 2, 6, 3, 7);
-    const Vector d = INSTAR_SHUFFLE(Mask, point[2], point[3], 2, 6, 3, 7);
+  using Vector = typename Wide<Real>::Type;
+  for (int i = 0; i < PAIRS; i += AT_ONCE<Real>) {
+    const auto near = Points<Real>::of(pass.points, batch.near + i);
     const int l = i % LANES;
-    const Vector x = get<Vector>(row.x + l) - INSTAR_SHUFFLE(Mask, a, b, 0, 1, 4, 5);
-    const Vector y = get<Vector>(row.y + l) - INSTAR_SHUFFLE(Mask, a, b, 2, 3, 6, 7);
-    const Vector z = get<Vector>(row.z + l) - INSTAR_SHUFFLE(Mask, c, d, 0, 1, 4, 5);
+    const Vector x = get<Vector>(row.x + l) - near.x, y = get<Vector>(row.y + l) - near.y,
+                 z = get<Vector>(row.z + l) - near.z;
     put(x, batch.x + i);
     put(y, batch.y + i);
     put(z, batch.z + i);
-    put(Vector(x * x + y * y + z * z), batch.squared + i);
+    put(added(z, z, added(y, y, Vector(x * x))), batch.squared + i);
   }
-}
-#else
-template <class Real>
-inline void separate(const PairPass<Real>& pass, const Row<Real>& row, Batch<Real>& batch) {
-  for (int i = 0; i < PAIRS; ++i) {
-    const Real* point = pass.points + 4 * std::int64_t(batch.near[i]);
-    const int l = i % LANES;
-    const Real x = row.x[l] - point[0], y = row.y[l] - point[1], z = row.z[l] - point[2];
-    batch.x[i] = x;
-    batch.y[i] = y;
-    batch.z[i] = z;
-    batch.squared[i] = x * x + y * y + z * z;
-  }
-}
-#endif
-
-// A number out of bounds, which a list that has overflowed may hold, is read as 0.
-inline std::int32_t bounded(std::int32_t number, std::int64_t end) {
-  return std::uint32_t(number) < std::uint32_t(end) ? number : 0;
-}
-
-template <class Real>
-Row<Real> looking(const PairPass<Real>& pass, const std::int32_t* rows, int lanes) {
-  constexpr Real far = Real(-1e9);  // −FAR of neighbors/images.py: nothing is near
-  Row<Real> row;
-  for (int l = 0; l < LANES; ++l) {
-    const std::int32_t image = l < lanes ? bounded(rows[l], pass.images) : 0;
-    const Real* point = pass.points + 4 * std::int64_t(image);
-    row.image[l] = image;
-    row.x[l] = image > 0 ? point[0] : far;
-    row.y[l] = image > 0 ? point[1] : far;
-    row.z[l] = image > 0 ? point[2] : far;
-  }
-  return row;
 }
 
 typedef std::uint32_t Images __attribute__((vector_size(LANES * 4)));
@@ -257,22 +174,25 @@ Chosen<Real> chosen(const Term<Real>& term, bool first) {
   }
 }
 
+// −½ of forces and −1 of virials: the factors are exact, and left to the end.
 template <bool forces, bool energy, Virial virial, class Real>
 void sum(const Batch<Real>& batch, Sums<Real>& sums) {
   using Vector = typename Wide<Real>::Type;
-  constexpr int at_once = BYTES / sizeof(Real);
   constexpr bool trace = virial == Virial::trace, tensor = virial == Virial::tensor;
-  for (int l = 0; l < LANES; l += at_once) {
+  for (int l = 0; l < LANES; l += AT_ONCE<Real>) {
     Vector fx = {}, fy = {}, fz = {}, u = {}, xx = {}, yy = {}, zz = {}, yz = {}, xz = {}, xy = {};
     for (int k = 0; k < DEPTH; ++k) {
       const int i = k * LANES + l;
       const Vector x = get<Vector>(batch.x + i), y = get<Vector>(batch.y + i),
-                   z = get<Vector>(batch.z + i), f = -2 * get<Vector>(batch.slope + i);
+                   z = get<Vector>(batch.z + i), f = get<Vector>(batch.slope + i);
       const Vector px = f * x, py = f * y, pz = f * z;
       if (forces) fx += px, fy += py, fz += pz;
       if (energy) u += get<Vector>(batch.u + i);
-      if (trace) xx += f * get<Vector>(batch.squared + i);
-      if (tensor) xx += px * x, yy += py * y, zz += pz * z, yz += py * z, xz += px * z, xy += px * y;
+      if (trace) xx = added(f, get<Vector>(batch.squared + i), xx);
+      if (tensor) {
+        xx = added(px, x, xx), yy = added(py, y, yy), zz = added(pz, z, zz);
+        yz = added(py, z, yz), xz = added(px, z, xz), xy = added(px, y, xy);
+      }
     }
     if (forces) more(fx, sums.fx + l), more(fy, sums.fy + l), more(fz, sums.fz + l);
     if (energy) more(u, sums.energy + l);
@@ -311,36 +231,35 @@ void write(const PairPass<Real>& pass, const Sums<Real>& sums, int lanes, Real* 
   const int virials = pass.virial == Virial::tensor ? 6 : pass.virial == Virial::trace ? 1 : 0;
   for (int l = 0; l < lanes; ++l) {
     if (pass.forces) {
-      *to++ = sums.fx[l];
-      *to++ = sums.fy[l];
-      *to++ = sums.fz[l];
+      *to++ = -2 * sums.fx[l];
+      *to++ = -2 * sums.fy[l];
+      *to++ = -2 * sums.fz[l];
     }
     if (pass.energy) *to++ = sums.energy[l] / 2;
-    for (int k = 0; k < virials; ++k) *to++ = sums.virial[k][l] / 2;
+    for (int k = 0; k < virials; ++k) *to++ = -sums.virial[k][l];
   }
 }
 
 // One call's formulas, and their parameters for the pairs of a batch.
 template <class Real>
 struct Work {
+  Alone<Real> alone;
+  Sum<Real> sum;
   Chosen<Real> chosen[MOST_TERMS];
   Table<Real> tables[MOST_TERMS];
   Batch<Real> batch;
 };
 
+// All formulas of a call, batch by batch.
 template <class Real>
-void group(const PairPass<Real>& pass, std::int64_t number, Sum<Real> sum, Work<Real>& work) {
-  const std::int64_t each = groups_of(pass.width);
-  const std::int64_t block = number / each, first = number % each * LANES;
-  const int lanes = int(pass.width - first < LANES ? pass.width - first : LANES);
-  const Row<Real> row = looking(pass, pass.rows + block * pass.width + first, lanes);
+void together(const PairPass<Real>& pass, const Row<Real>& row, const std::int32_t* slots,
+              int lanes, Work<Real>& work, Sums<Real>& sums) {
   for (int t = 0; t < pass.count; ++t) {
     if (pass.terms[t].lookup == Lookup::system) {
       fill_by_row(pass.terms[t], work.chosen[t].rows, row, work.tables[t]);
     }
   }
-  Sums<Real> sums = {};
-  const std::int32_t* slots = pass.slots + block * pass.room * pass.width + first;
+  sums = {};
   for (std::int64_t k = 0; k < pass.room; k += DEPTH) {
     if (!neighbors(pass, slots, k, lanes, work.batch)) continue;
     separate(pass, row, work.batch);
@@ -352,7 +271,22 @@ void group(const PairPass<Real>& pass, std::int64_t number, Sum<Real> sum, Work<
       if (term.strength != nullptr) fill_factor(term, row, work.batch);
       work.chosen[t].add(work.tables[t], work.batch);
     }
-    sum(work.batch, sums);
+    work.sum(work.batch, sums);
+  }
+}
+
+template <class Real>
+void group(const PairPass<Real>& pass, std::int64_t number, Work<Real>& work) {
+  const std::int64_t each = groups_of(pass.width);
+  const std::int64_t block = number / each, first = number % each * LANES;
+  const int lanes = int(pass.width - first < LANES ? pass.width - first : LANES);
+  const Row<Real> row = looking(pass, pass.rows + block * pass.width + first, lanes);
+  const std::int32_t* slots = pass.slots + block * pass.room * pass.width + first;
+  Sums<Real> sums;
+  if (work.alone != nullptr) {
+    work.alone(pass, row, slots, lanes, sums);
+  } else {
+    together(pass, row, slots, lanes, work, sums);
   }
   write(pass, sums, lanes, pass.sums + (block * pass.width + first) * pass.columns());
 }
@@ -360,6 +294,8 @@ void group(const PairPass<Real>& pass, std::int64_t number, Sum<Real> sum, Work<
 template <class Real>
 void groups(const PairPass<Real>& pass, std::int64_t begin, std::int64_t end) {
   Work<Real> work;
+  work.alone = alone_in(pass);
+  work.sum = summing(pass);
   const Row<Real> nobody = {};
   for (int t = 0; t < pass.count; ++t) {
     work.chosen[t] = chosen(pass.terms[t], t == 0);
@@ -367,8 +303,7 @@ void groups(const PairPass<Real>& pass, std::int64_t begin, std::int64_t end) {
       fill_by_row(pass.terms[t], work.chosen[t].rows, nobody, work.tables[t]);
     }
   }
-  const Sum<Real> sum = summing(pass);
-  for (std::int64_t number = begin; number < end; ++number) group(pass, number, sum, work);
+  for (std::int64_t number = begin; number < end; ++number) group(pass, number, work);
 }
 
 }  // namespace

@@ -7,6 +7,9 @@
 
 #include <cstdint>
 
+// Where a call would cost more than what is in it, and take sums out of registers.
+#define INSTAR_INLINE __attribute__((always_inline)) inline
+
 namespace instar {
 namespace {
 
@@ -34,6 +37,12 @@ inline Vector get(const Real* from) {
   Vector values;
   __builtin_memcpy(&values, from, sizeof values);
   return values;
+}
+
+// The same number in each lane.
+template <class Vector, class Real>
+INSTAR_INLINE Vector all(Real number) {
+  return number - Vector{};  // −0 stays −0
 }
 
 template <class Vector, class Real>
