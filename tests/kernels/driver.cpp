@@ -4,11 +4,13 @@
 
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 #include <limits>
 #include <memory>
 #include <thread>
 #include <vector>
 
+#include "image_points_dispatch.hpp"
 #include "mesh_cases.hpp"
 #include "neighbor_dispatch.hpp"
 #include "pair_dispatch.hpp"
@@ -75,6 +77,12 @@ struct Case {
     in_shares(all, 2, [&](std::int64_t share) { groups(pass, share, share + 1); },
               [&](auto task) { threads.emplace_back(std::move(task)); });
     for (std::thread& thread : threads) thread.join();
+    std::vector<Real> at_once(sums.size(), Real(-1));
+    pass.sums = at_once.data();
+    groups(pass, 0, all);
+    const std::size_t bytes = sums.size() * sizeof(Real);
+    expect(bytes == 0 || std::memcmp(sums.data(), at_once.data(), bytes) == 0,
+           "the same bits, whoever takes which share");
     return sums;
   }
 };
@@ -115,6 +123,34 @@ void of_precision(Instructions instructions) {
   for (std::int32_t& slot : wrong.slots) slot = -2147483647;
   wrong.add(0, 0, 0);
   expect(all_zero(wrong.run({lj}, Ending::plain, Lookup::species)), "images out of bounds");
+  expect(all_zero(wrong.run({lj}, Ending::plain, Lookup::one)), "the same, a formula alone");
+
+  for (const std::int64_t width : {1, 4, 15, 16, 37}) {  // whole vectors of rows, and parts
+    Case<Real> seen = begun();
+    seen.shape(1, 11, width);
+    for (int i = 0; i < 80; ++i) seen.add(i % 5, i / 5 % 5, 0.5 * (i / 25));
+    for (std::int64_t i = 0; i < width; ++i) seen.rows[i] = std::int32_t(1 + i);
+    for (std::size_t i = 0; i < seen.slots.size(); ++i) seen.slots[i] = int(41 + 7 * i % 40);
+    const std::vector<Real> within = seen.run({lj}, Ending::shift, Lookup::one);
+    for (std::size_t i = 0; i < seen.slots.size(); i += 3) seen.slots[i] = 0;
+    const std::vector<Real> fewer = seen.run({lj}, Ending::shift, Lookup::one);
+    for (std::size_t i = 0; i < seen.slots.size(); i += 3) seen.slots[i] = i % 2 ? -5 : 81;
+    expect(seen.run({lj}, Ending::shift, Lookup::one) == fewer, "out of bounds is none");
+    expect(within != fewer, "neighbors count");
+  }
+
+  const std::vector<Real> positions = {1, 2, 3, 4, 5, 6}, vectors(18, Real(0.5));
+  const std::vector<std::int32_t> system = {-3, 7}, owner = {0, 1, 2, -1, 2147483647};
+  const std::vector<std::int32_t> shift = {2, 2, 2, 0, -2, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+  std::vector<Real> points(20, Real(-1));
+  const ImagePoints<Real> all = {positions.data(), 2,           system.data(), vectors.data(), 2,
+                                 owner.data(),     shift.data(), points.data()};
+  image_points<Real>(instructions)(all, 0, 3);
+  image_points<Real>(instructions)(all, 3, 5);
+  const Real far = Real(1e9);
+  expect(points == std::vector<Real>({4, 5, 6, 0, 3, 4, 5, 0, far, far, far, 0, far, far, far, 0,
+                                      far, far, far, 0}),
+         "points of images, some of them nowhere");
 
   for (int f = 0; f < int(Formula::count); ++f) {
     for (int e = 0; e < int(Ending::count); ++e) {

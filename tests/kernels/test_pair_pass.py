@@ -173,6 +173,21 @@ def test_kernel_and_jax_agree_on_each(kind, ending, lookup, dtype):
     check_agreement([(kind, ending, lookup, False)], dtype)
 
 
+@pytest.mark.parametrize("ending", ["plain", "shift", "switch"])
+@pytest.mark.parametrize("kind", [LennardJones, WeeksChandlerAndersen, Morse])
+def test_forces_have_the_same_bits_whatever_else_is_asked_for(kind, ending):
+    with jax.enable_x64(True):
+        given = operands([(kind, ending, "one", False)], np.float64)
+        alone, *others = (
+            jax.jit(functools.partial(sums, Request(energy, True, virial)))(given)[:3]
+            for energy in (False, True)
+            for virial in (False, "trace", True)
+        )
+        assert np.abs(alone).max() > 0
+        for found in others:
+            np.testing.assert_array_equal(found, alone)
+
+
 CASES = [(LennardJones, "shift", "species", False), (ScreenedCoulomb, "plain", "system", True)]
 
 

@@ -36,7 +36,10 @@ void located(const ImagePoints<Real>& all, std::int64_t begin, std::int64_t end)
   for (std::int64_t image = begin; image < end; ++image) {
     const std::int64_t owner = all.owner[image];
     if (owner < 0 || owner >= all.particles) {
-      put(Vector{far, far, far, 0}, all.points + 4 * image);
+      // One by one: GCC 12 takes a vector of these four constants for four times the first.
+      Real* point = all.points + 4 * image;
+      point[0] = point[1] = point[2] = far;
+      point[3] = 0;
       continue;
     }
     std::int64_t system = all.systems == 1 ? 0 : all.system[owner];

@@ -50,7 +50,10 @@ struct Totals {
 
   INSTAR_INLINE void keep(Sums<Real>& sums, int l, const Value<Real>& scale) const {
     const Real f = scale.slope;
-    if (forces) put(Vector(f * fx), sums.fx + l), put(Vector(f * fy), sums.fy + l), put(Vector(f * fz), sums.fz + l);
+    if (forces) {
+      put(Vector(f * fx), sums.fx + l), put(Vector(f * fy), sums.fy + l);
+      put(Vector(f * fz), sums.fz + l);
+    }
     if (energy) put(Vector(scale.u * u), sums.energy + l);
     const Vector virials[6] = {xx, yy, zz, yz, xz, xy};
     constexpr int count = virial == Virial::tensor ? 6 : virial == Virial::trace ? 1 : 0;
