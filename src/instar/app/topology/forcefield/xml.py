@@ -79,7 +79,7 @@ def read_files(paths: list[Path]) -> ForceField:
 
 
 _MOST_FILES = 100
-"""Files that include each other: without a limit, thirty small ones are read a milliard times."""
+"""Files that include each other: without a limit, thirty small ones are read a billion times."""
 
 
 def _roots(path: Path, above: tuple[Path, ...], read: list[Path]) -> list[tuple[Place, Element]]:
