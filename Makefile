@@ -72,6 +72,7 @@ bench: kernels
 	$(RUN) bench/memory_limit.py
 	$(RUN) bench/run.py
 	$(RUN) bench/startup.py
+	$(RUN) bench/relax.py
 
 bench-peers: kernels
 	$(RUN) bench/neighbors.py

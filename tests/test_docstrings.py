@@ -1,5 +1,6 @@
 """What `help()` shows of the names that users call: what they take, what they return, examples."""
 
+import contextlib
 import doctest
 import importlib
 import inspect
@@ -15,7 +16,7 @@ pytestmark = pytest.mark.usefixtures("quickly_compiled")
 
 CALLED = {
     "instar": """run resume open single_point calculator over_frames read_topology ase_potential
-        combined_topologies md_state md_blocks""",
+        combined_topologies md_state md_blocks relax""",
     "instar.md": """simulate simulate_blocks begin_blocks start draw_velocities computed thermo
         explosions step_of Ramp nve langevin brownian velocity_rescaling nose_hoover
         cell_rescaling mtk""",
@@ -29,6 +30,7 @@ CALLED = {
         FunctionPotential Sum evaluate Exclusions.of Exclusions.from_bonds HarmonicBond MorseBond
         HarmonicAngle CosineAngle PeriodicDihedral RyckaertBellemansDihedral HarmonicImproper
         PeriodicImproper DistanceConstraint RigidWater constraints_of""",
+    "instar.dynamics.relax": "start relaxed auto fire lbfgs outcomes",
     "instar.neighbors": "NeighborList.of NeighborList.updated brute_force query",
     "instar.geometry": """Cell.of Cell.box Cell.open Cell.strained Cell.fractional Cell.cartesian
         Cell.wrapped Cell.minimum_image""",
@@ -41,6 +43,8 @@ NAMES = [(module, name) for module, names in CALLED.items() for name in names.sp
 
 def called(module, name):
     package, _, last = module.rpartition(".")
+    with contextlib.suppress(ModuleNotFoundError):  # instar.md is a door, not a folder
+        importlib.import_module(module)
     whole = importlib.import_module(package or module)
     found = getattr(whole, last) if package else whole
     return operator.attrgetter(name)(found)

@@ -74,6 +74,11 @@ def test_a_derivative_through_a_trajectory_equals_differences(monkeypatch):
     assert found["sigma_error"] < 1e-6
 
 
+def test_a_thousand_structures_relax(monkeypatch, capsys):
+    script(EXAMPLES / "relaxation.py", monkeypatch)["main"](12)
+    assert "converged: 12\n" in capsys.readouterr().out
+
+
 def test_butane_counts_its_conformers(tmp_path, monkeypatch):
     main = script(EXAMPLES / "butane.py", monkeypatch)["main"]
     short = ("run.steps=40", *SHORT[1:], "systems.0.copies=4")

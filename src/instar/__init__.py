@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from instar.app.api.calculator import calculator
     from instar.app.api.md_state import md_blocks, md_state
     from instar.app.api.over_frames import over_frames
+    from instar.app.api.relax import relax
     from instar.app.api.run import open_run as open  # noqa: A004 (as Image.open has it)
     from instar.app.api.run import resume, run
     from instar.app.api.single_point import single_point
@@ -43,6 +44,7 @@ _DOORS = {
     "open": "instar.app.api.run:open_run",
     "over_frames": "instar.app.api.over_frames:over_frames",
     "read_topology": "instar.app.topology:read_topology",
+    "relax": "instar.app.api.relax:relax",
     "resume": "instar.app.api.run:resume",
     "run": "instar.app.api.run:run",
     "single_point": "instar.app.api.single_point:single_point",
@@ -85,6 +87,7 @@ __all__ = [
     "open",
     "over_frames",
     "read_topology",
+    "relax",
     "resume",
     "run",
     "single_point",

@@ -44,15 +44,17 @@ def cluster(count=7, seed=2):
     return Atoms(f"Ar{count}", places)
 
 
-def state_of(structures, potential=SMOOTH, order=None, skin=1.0, fixed=None, **options):
+def state_of(
+    structures, potential=SMOOTH, order=None, skin=1.0, fixed=None, precision="float64", **options
+):
     """A batch in that order; each system is named by its number."""
     order = list(range(len(structures))) if order is None else list(order)
     per_system = {
         name: np.asarray(value)[order] if np.ndim(value) == 1 and name != "mask" else value
         for name, value in options.items()
     }
-    with jax.enable_x64(True):
-        point = tabled([structures[n] for n in order], recipe_of(potential), "float64")
+    with jax.enable_x64(precision == "float64"):
+        point = tabled([structures[n] for n in order], recipe_of(potential), precision)
         return relax.start(
             point.particles,
             point.systems,

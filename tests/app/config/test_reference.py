@@ -13,7 +13,6 @@ from instar.app.config.reference import reference
 from instar.app.config.registry import ROOMS, found
 from instar.core.utils.declaration import Option, declare, declared
 from instar.dynamics.method import METHODS
-from instar.dynamics.relax.declared import OPTIMIZER
 from instar.observables.entry import OBSERVERS
 from instar.potentials.entry import POTENTIALS
 
@@ -36,8 +35,6 @@ def test_the_schema_describes_every_option():
     text = json.dumps(schema(), ensure_ascii=False)
     for group in (POTENTIALS, METHODS, OBSERVERS):
         for known in found(group).values():
-            if known.role == OPTIMIZER:
-                continue  # library only so far
             for option in known.options.values():
                 assert json.dumps(option.help, ensure_ascii=False)[1:-1] in text, known.name
 

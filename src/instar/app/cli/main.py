@@ -7,6 +7,7 @@ Exit codes: 0 done; 1 a mistake or a failure, with a message; 2 a command that i
 from __future__ import annotations
 
 import argparse
+import collections
 import json
 import os
 import sys
@@ -177,6 +178,11 @@ def _running(added: argparse.ArgumentParser) -> None:
     )
 
     added.add_argument(
+        "--require-converged",
+        action="store_true",
+        help="exit with 1 if a system that was relaxed has not converged",
+    )
+    added.add_argument(
         "--no-cache",
         action="store_true",
         help="neither use nor keep compiled programs on disk",
@@ -205,17 +211,17 @@ def _run(options: Any) -> int:
     from instar.app.api.run import run
 
     chosen = {"changes": options.changes, "progress": True, "trusted": options.trust}
-    return _shown(lambda: run(options.config, options.out, **chosen))
+    return _shown(lambda: run(options.config, options.out, **chosen), options.require_converged)
 
 
 def _resume(options: Any) -> int:
     from instar.app.api.run import resume
 
     chosen = {"steps": options.steps, "progress": True, "trusted": options.trust}
-    return _shown(lambda: resume(options.directory, **chosen))
+    return _shown(lambda: resume(options.directory, **chosen), options.require_converged)
 
 
-def _shown(work: Callable[[], Any]) -> int:
+def _shown(work: Callable[[], Any], require_converged: bool = False) -> int:
     """Do it; then say where the results are, and the averages of the first systems."""
     from instar.app.api.run import ExplodedError, StoppedError
     from instar.app.results.summary import with_error
@@ -242,6 +248,23 @@ def _shown(work: Callable[[], Any]) -> int:
     if len(systems) > _MOST:
         print(f"and {len(systems) - _MOST} more")
     print(f"Results are in {done.path}; the report is {done.directory.report}.")
+    return _judged(done, require_converged)
+
+
+def _judged(done: Any, require_converged: bool) -> int:
+    """Say what has become of systems that were relaxed; whether it is what was required."""
+    from instar.app.results.outcomes import outcomes_of
+
+    frozen = [one["system"] for one in done.summary.get("exploded", ())]
+    found = outcomes_of(done.trajectory, frozen)
+    if found:
+        counts = collections.Counter(one.outcome for one in found)
+        print(", ".join(f"{name}: {count}" for name, count in counts.items()))
+    left = [one.name for one in found if not one.converged]
+    if require_converged and (left or not found):
+        which = ", ".join(left[:5]) + (", …" if len(left) > 5 else "")
+        print(f"instar: not converged: {which or 'this run relaxes nothing'}.", file=sys.stderr)
+        return 1
     return 0
 
 

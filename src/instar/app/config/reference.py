@@ -9,6 +9,7 @@ from typing import Any, Literal
 from instar.app.config.registry import EXPORTS, found
 from instar.core.utils.declaration import Option, options_of
 from instar.dynamics.method import METHODS
+from instar.dynamics.relax.declared import OPTIMIZER
 from instar.observables.entry import OBSERVERS
 from instar.potentials.entry import POTENTIALS, entry_class
 
@@ -35,6 +36,12 @@ def reference() -> str:
             _entry(f"{known.role.removeprefix('md.')}: {name}", known.help, known.options)
             for name, known in _own(METHODS)
             if known.role.startswith("md.")
+        ),
+        "## Relaxation\n\nOf `method: {type: relax, method: …}`.\n",
+        *(
+            _entry(name, known.help, known.options)
+            for name, known in _own(METHODS)
+            if known.role == OPTIMIZER
         ),
         "## Observers\n\nEntries of `observe:`, by their `type`.\n",
         *(_entry(name, known.help, known.options) for name, known in _own(OBSERVERS)),

@@ -22,6 +22,7 @@ __all__ = [
     "Lines",
     "as_svg",
     "axis_labels",
+    "counts_figure",
     "curve_figure",
     "inked",
     "lines_figure",
@@ -249,3 +250,12 @@ def _ink_legend(legend: Any, ink: str) -> None:
     if legend is not None:
         for text in (*legend.get_texts(), legend.get_title()):
             text.set_color(ink)
+
+
+def counts_figure(values: Sequence[float], x_label: str, of: str) -> Figure:
+    """How many there are of which size, as a histogram."""
+    figure = Figure(figsize=(4.6, 2.7), layout="constrained")
+    axes = figure.subplots()
+    axes.hist(values, bins=min(30, max(1, len(set(values)))), color="0.4")
+    axes.set(xlabel=x_label, ylabel=of)
+    return inked(figure)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import csv
 import html
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from instar.app.results.outcomes import Outcome
 from instar.app.results.summary import with_error
 
-__all__ = ["averages_table", "stages_table", "write_averages"]
+__all__ = ["averages_table", "outcomes_table", "stages_table", "write_averages"]
 
 
 _WORDS = ' class="words"'
@@ -36,6 +38,24 @@ def averages_table(summary: Mapping[str, Any]) -> str:
     return (
         f'<div class="wide"><table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>'
         f'</div><p class="quiet">{_legend(summary)}</p>'
+    )
+
+
+def outcomes_table(found: Sequence[Outcome]) -> str:
+    """What has become of systems that were relaxed, as HTML: counts, and a row per system."""
+    counts = Counter(one.outcome for one in found)
+    told = ", ".join(f"{html.escape(name)}: {count}" for name, count in counts.items())
+    heads = ("system", "name", "outcome", "steps", "energy (eV)", "longest force (eV/angstrom)")
+    head = "".join(f'<th scope="col">{text}</th>' for text in heads)
+    rows = "".join(
+        f"<tr><td>{one.system}</td><td{_WORDS}>{html.escape(one.name)}</td>"
+        f"<td{_WORDS}>{html.escape(one.outcome)}</td><td>{one.steps}</td>"
+        f"<td>{one.energy:.8g}</td><td>{one.force:.3g}</td></tr>"
+        for one in found
+    )
+    return (
+        f'<p>{told}</p><div class="wide"><table><thead><tr>{head}</tr></thead>'
+        f"<tbody>{rows}</tbody></table></div>"
     )
 
 

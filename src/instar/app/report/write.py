@@ -16,6 +16,7 @@ from instar.app.config import Loaded
 from instar.app.report.figures import (
     Lines,
     axis_labels,
+    counts_figure,
     curve_figure,
     lines_figure,
     save_png,
@@ -23,7 +24,13 @@ from instar.app.report.figures import (
 from instar.app.report.page import Section, page_of
 from instar.app.report.radial import radial_of
 from instar.app.report.structures import structure_figure
-from instar.app.report.tables import averages_table, stages_table, write_averages
+from instar.app.report.tables import (
+    averages_table,
+    outcomes_table,
+    stages_table,
+    write_averages,
+)
+from instar.app.results.outcomes import outcomes_of
 from instar.app.results.summary import summarised
 from instar.app.results.trajectory import Trajectory
 from instar.app.run.directory import RunDirectory, RunDirectoryError
@@ -60,6 +67,7 @@ def write_report(directory: RunDirectory, loaded: Loaded, sections: Sequence[Sec
     drawn = [
         *_explosions(summary),
         *sections,
+        *_outcomes(trajectory, summary),
         Section("Averages", averages_table(summary) + stages_table(summary), {}),
         *_drawn(trajectory, loaded, findings, summary),
         Section("The run", _about_run(directory), {}),
@@ -109,6 +117,16 @@ def _explosions(summary: Mapping[str, Any]) -> list[Section]:
         for one in summary.get("exploded", ())
     ]
     return [Section("Explosions", "\n".join(lines), {})] if lines else []
+
+
+def _outcomes(trajectory: Trajectory, summary: Mapping[str, Any]) -> list[Section]:
+    """What has become of systems that were relaxed: a table, and how many steps they made."""
+    frozen = [one["system"] for one in summary.get("exploded", ())]
+    found = outcomes_of(trajectory, frozen, ended=False)
+    if not found:
+        return []
+    figures = {"steps": counts_figure([float(one.steps) for one in found], "steps made", "systems")}
+    return [Section("Outcomes", outcomes_table(found), figures)]
 
 
 def _named(summary: Mapping[str, Any], system: int) -> str:

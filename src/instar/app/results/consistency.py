@@ -28,6 +28,9 @@ def inconsistency(file: Any) -> str | None:
         "frames/cell": (frames, systems, 3, 3),
         "frames/positions": (frames, particles, 3),
         "frames/velocities": (frames, particles, 3),
+        "frames/forces": (frames, particles, 3),
+        "frames/energy": (frames, systems),
+        "frames/stress": (frames, systems, 3, 3),
         "thermo/step": (rows,),
         "thermo/time": (rows,),
     }
@@ -37,7 +40,15 @@ def inconsistency(file: Any) -> str | None:
     return _wrong_shape(file, wanted) or _wrong_rows(file, systems)
 
 
-_OPTIONAL = {"systems/bounded", "frames/time", "frames/velocities", "thermo/time"}
+_OPTIONAL = {
+    "systems/bounded",
+    "frames/time",
+    "frames/velocities",
+    "frames/forces",
+    "frames/energy",
+    "frames/stress",
+    "thermo/time",
+}
 
 
 def _length(file: Any, name: str) -> int:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from ase import Atoms, units
 from ase.data import chemical_symbols
+from ase.stress import full_3x3_to_voigt_6_stress
 
 from instar.app.config.names import unique_names
 from instar.app.results.consistency import inconsistency
@@ -60,6 +61,7 @@ class Trajectory:
             names = file["systems"].get("names")
             self.names = unique_names([""] * self.systems) if names is None else _text(names[:])
             self.has_velocities = "velocities" in file["frames"]
+            self.has_results = {"energy", "forces", "stress"} <= set(file["frames"])
             self.steps = file["frames/step"][:]
             self._stages = _stages(file.attrs)
             self.times = file["frames/time"][:] if "time" in file["frames"] else None
@@ -228,13 +230,29 @@ class Trajectory:
         Returns
         -------
         list of ase.Atoms
-            With velocities if they were recorded.
+            With velocities, or energies, forces and stresses, if they were recorded.
         """
         moving = {name: self._column(name, system) for name in self._moving}
-        return [
+        frames = [
             self._structure(system, cell, {name: column[n] for name, column in moving.items()})
             for n, cell in enumerate(self.cells(system))
         ]
+        if self.has_results:
+            self._with_results(system, frames)
+        return frames
+
+    def _with_results(self, system: int, frames: list[Atoms]) -> None:
+        """Energy, forces and stress of each frame, where they were recorded and known."""
+        from ase.calculators.singlepoint import SinglePointCalculator
+
+        forces = self._column("forces", system)
+        energies, stresses = (self._frames(name, system, system) for name in ("energy", "stress"))
+        for n, atoms in enumerate(frames):
+            if np.isfinite(energies[n]):
+                known = {"energy": float(energies[n]), "forces": forces[n]}
+                if np.isfinite(stresses[n]).all():
+                    known["stress"] = full_3x3_to_voigt_6_stress(stresses[n])
+                atoms.calc = SinglePointCalculator(atoms, **known)
 
     def structures(self, frame: int) -> list[Atoms]:
         """One frame of all systems as ASE structures.

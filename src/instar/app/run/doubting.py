@@ -18,7 +18,7 @@ __all__ = ["check_finite", "check_kept", "check_sizes"]
 _GROWTH = 64
 """Times that room may have grown, where no array says how much there is."""
 
-_MAY_CHANGE = ("frozen", "frozen_at", "suspect")
+_MAY_CHANGE = ("frozen", "frozen_at", "suspect", "steps", "evaluations", "outcome")
 """Columns of tables, of whole numbers or switches, that steps change."""
 
 

@@ -60,7 +60,7 @@ def _about(loaded: Loaded, numbers: list[int], text: str) -> str:
 
 def _at_rest(loaded: Loaded) -> list[int]:
     first = loaded.stages[0]
-    if first.method.has_set_points:
+    if first.method.has_set_points or first.method.time(1) is None:
         return []
     return [
         number

@@ -114,7 +114,7 @@ class Auto(Optimizer):
         bend, length = norm(change, trial), norm(step, trial)
         bent = curvature > 1e-8 * bend * length
         inverse = jnp.where(bent, 1 / jnp.where(bent, curvature, 1), 0)
-        history = after_step(kept.history, step, change, inverse)
+        history = after_step(kept.history, step, change, inverse, trial)
         refused = jnp.where(good, 0, kept.refused + 1)
         history = forgotten(history, refused == FORGETS_AFTER)
         softer = jnp.where(good, kept.stiffness / 2, kept.stiffness)

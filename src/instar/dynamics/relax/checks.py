@@ -7,13 +7,36 @@ from typing import Any
 import numpy as np
 
 from instar.core.typing import ArrayLike
+from instar.dynamics.relax.cell import CELLS
 from instar.geometry import AllParticles
 from instar.potentials import Pair, Potential, PotentialError
 from instar.potentials.constraints import constraints_of
 from instar.potentials.potential import check_leaves
 from instar.potentials.structures import Structures
 
-__all__ = ["check_cells", "check_potential", "check_tolerances", "least_tolerance"]
+__all__ = ["check_all", "check_cells", "check_potential", "check_tolerances", "least_tolerance"]
+
+
+def check_all(  # noqa: PLR0913 (all that a relaxation is given)
+    particles: Any,
+    systems: Any,
+    potential: Potential,
+    fixed: np.ndarray,
+    *,
+    cell: str,
+    pressure: ArrayLike,
+    force_tolerance: ArrayLike,
+    stress_tolerance: ArrayLike,
+    steps: ArrayLike,
+) -> None:
+    """Refuse what relaxation can't begin with."""
+    everyone = AllParticles.of(particles, systems)
+    if cell not in CELLS:
+        raise ValueError(f"A cell is {', '.join(CELLS)}; there is no {cell!r}.")
+    check_potential(potential, particles, systems, cell)
+    dtype = everyone.positions.dtype
+    check_tolerances(dtype, force_tolerance, stress_tolerance, steps, pressure, cell)
+    check_cells(everyone, fixed, cell)
 
 
 def check_potential(potential: Potential, particles: Any, systems: Any, cell: str) -> None:

@@ -17,7 +17,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from instar.core.utils.jax import dataclass
-from instar.dynamics.relax.coordinates import Coordinates, dot, times
+from instar.dynamics.relax.coordinates import Coordinates, dot, only, times
 
 __all__ = ["History", "after_step", "direction", "empty_history", "forgotten"]
 
@@ -54,18 +54,25 @@ def forgotten(history: History, some: Array) -> History:
     return History(history.steps, history.changes, kept, history.filled)
 
 
-def after_step(history: History, step: Coordinates, change: Coordinates, inverse: Array) -> History:
-    """With one more row: the step, what it changed of the gradient, and ρ (systems,)."""
+def after_step(
+    history: History, step: Coordinates, change: Coordinates, inverse: Array, state: Any
+) -> History:
+    """With one more row: the step, what it changed of the gradient, and ρ (systems,).
+
+    Of a system whose ρ says nothing the row stays empty: what is not finite is not kept.
+    """
     memory = history.inverse.shape[0]
     row = (history.filled % memory).astype(jnp.int32)
+    known = jnp.isfinite(inverse) & (inverse != 0)
+    none = jax.tree.map(jnp.zeros_like, step)
 
     def written(rows: Array, one: Array) -> Array:
         return lax.dynamic_update_index_in_dim(rows, one, row, 0)
 
     return History(
-        steps=jax.tree.map(written, history.steps, step),
-        changes=jax.tree.map(written, history.changes, change),
-        inverse=written(history.inverse, inverse),
+        steps=jax.tree.map(written, history.steps, only(known, step, none, state)),
+        changes=jax.tree.map(written, history.changes, only(known, change, none, state)),
+        inverse=written(history.inverse, jnp.where(known, inverse, 0)),
         filled=history.filled + 1,
     )
 

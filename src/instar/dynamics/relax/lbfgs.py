@@ -58,7 +58,7 @@ class Lbfgs(Optimizer):
         change = forces - generalized_forces(trial, self.scale(trial))
         curvature = dot(change, step, trial)
         inverse = jnp.where(curvature != 0, 1 / jnp.where(curvature != 0, curvature, 1), 0)
-        return trial, after_step(trial.optimizer, step, change, inverse)
+        return trial, after_step(trial.optimizer, step, change, inverse, trial)
 
 
 @optimizer(

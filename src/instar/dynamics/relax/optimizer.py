@@ -14,7 +14,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import Array
+from jax import Array, lax
 
 from instar.core.utils.jax import dataclass
 from instar.core.utils.precision import precision_of
@@ -36,6 +36,7 @@ from instar.potentials import evaluate
 __all__ = [
     "Optimizer",
     "Relaxation",
+    "evaluated",
     "largest_stress",
     "longest_force",
     "measure_of_ase",
@@ -89,7 +90,7 @@ class Relaxation(Part):
         step, kept = self.optimizer.proposed(state, forces)
         none = jax.tree.map(jnp.zeros_like, step)
         step = only(going & ~entering, step, none, state)
-        trial = _evaluated(displaced(dataclasses.replace(state, optimizer=kept), step, scale))
+        trial = evaluated(displaced(dataclasses.replace(state, optimizer=kept), step, scale))
         after, kept = self.optimizer.judged(state, trial, step, forces)
         after = dataclasses.replace(after, optimizer=kept)
         after = chosen(going, chosen(entering, trial, after), state)
@@ -100,6 +101,11 @@ class Relaxation(Part):
             begins, after = begins | far, referred(after, far)
         kept = self.optimizer.again(kept, begins, after)
         return dataclasses.replace(after, optimizer=kept, step=state.step + 1)
+
+    def unless(self, waits: Array, key: Array, state: State) -> State:
+        """The state after a step; where it ``waits``, only the number of the step changes."""
+        moved = lax.cond(waits, lambda s: s, lambda s: self(key, s), state)
+        return dataclasses.replace(moved, step=state.step + 1)
 
     def begin(self, state: State) -> State:
         """With what the optimizer keeps."""
@@ -132,15 +138,18 @@ def measure_of_ase(state: State) -> Array:
     return largest_part(generalized_forces(state, state.systems.data.atoms), state)
 
 
-def _evaluated(state: State) -> State:
-    """With an up-to-date list, forces and energy; and the virial where cells move."""
+def evaluated(state: State) -> State:
+    """With an up-to-date list, forces and energy; and the virial where it is needed.
+
+    Checks are runtime checks: wrap the caller.
+    """
     state, there = located(state, NEIGHBORS)
     found = evaluate(
         there.potential,
         there.particles,
         there.systems,
         there.neighbors,
-        virial=state.moves_cell,
+        virial=state.moves_cell or state.stresses,
         finite=False,
     )
     assert found.forces is not None

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -13,10 +14,9 @@ from instar.core.data import Table
 from instar.core.propagator import Repair, advance
 from instar.core.typing import ArrayLike, ParticleId, SystemId
 from instar.core.utils.precision import precision_of
-from instar.core.utils.random import key_of
 from instar.dynamics.beginning import charges_of, listed, numbers_within, streams_of
-from instar.dynamics.relax.cell import CELLS, mask_of
-from instar.dynamics.relax.checks import check_cells, check_potential, check_tolerances
+from instar.dynamics.relax.cell import mask_of
+from instar.dynamics.relax.checks import check_all
 from instar.dynamics.relax.optimizer import Relaxation
 from instar.dynamics.relax.outcomes import EMPTY, GOING
 from instar.dynamics.relax.state import Particles, State, Systems
@@ -39,6 +39,7 @@ def start(  # noqa: PLR0913 (all that a state begins with)
     steps: ArrayLike = 2000,
     fixed: ArrayLike | None = None,
     skin: ArrayLike = 0.0,
+    stresses: bool = False,
     streams: ArrayLike | None = None,
     **neighbor_options: Any,
 ) -> State:
@@ -66,6 +67,8 @@ def start(  # noqa: PLR0913 (all that a state begins with)
         (particles,) bool: particles that never move.
     skin
         In Å: neighbors are listed up to this distance beyond the cutoff.
+    stresses
+        Whether the virial is kept up to date where the cell is fixed.
     streams
         (systems,) int: what names a system, its row if left out.
     **neighbor_options
@@ -101,11 +104,17 @@ def start(  # noqa: PLR0913 (all that a state begins with)
         everyone = AllParticles.of(particles, systems)
         dtype, there = data.positions.dtype, np.asarray(everyone.there)
         stay = np.zeros(len(there), bool) if fixed is None else np.asarray(fixed, bool)
-        if cell not in CELLS:
-            raise ValueError(f"A cell is {', '.join(CELLS)}; there is no {cell!r}.")
-        check_potential(potential, particles, systems, cell)
-        check_tolerances(dtype, force_tolerance, stress_tolerance, steps, pressure, cell)
-        check_cells(everyone, stay, cell)
+        check_all(
+            particles,
+            systems,
+            potential,
+            stay,
+            cell=cell,
+            pressure=pressure,
+            force_tolerance=force_tolerance,
+            stress_tolerance=stress_tolerance,
+            steps=steps,
+        )
         rows = Particles(
             positions=data.positions,
             forces=jnp.zeros_like(data.positions),
@@ -146,7 +155,9 @@ def start(  # noqa: PLR0913 (all that a state begins with)
             potential=potential,
             neighbors=listed(particles, systems, potential, skin, neighbor_options),
             step=jnp.zeros((), jnp.uint32),
+            rest=jnp.asarray(np.inf, dtype),
             cell=cell,
+            stresses=stresses,
         )
 
 
@@ -197,4 +208,5 @@ def relaxed(
             left = np.asarray(systems.most, np.int64) - np.asarray(systems.steps, np.int64)
             steps = 1 + int(np.where(state.going, left, -1).max(initial=-1))
         first = int(state.step)
-        return advance(method, key_of(0), state, steps, start=first, on_repair=on_repair)
+        key = jax.random.key(0)  # nothing is drawn
+        return advance(method, key, state, steps, start=first, on_repair=on_repair)

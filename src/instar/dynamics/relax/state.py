@@ -9,13 +9,13 @@ from typing import Any, ClassVar
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import Array, lax
+from jax import Array
 
 from instar.core.data import Index, Table
 from instar.core.lens import lens
 from instar.core.typing import Label, ParticleId, SystemId
 from instar.core.utils.jax import dataclass, field, is_traced
-from instar.dynamics.relax.outcomes import GOING
+from instar.dynamics.relax.outcomes import EMPTY, GOING
 from instar.dynamics.state import DynamicState
 from instar.geometry import AllParticles, Cell
 from instar.neighbors import NeighborList
@@ -59,7 +59,7 @@ class Systems:
     most: Array  # (systems,) uint32: steps that it may make
     stream: Array  # (systems,) uint32: names a system
     energy: Array  # (systems,) eV
-    virial: Array  # (systems, 3, 3) eV; zero where cells do not move
+    virial: Array  # (systems, 3, 3) eV; zero where neither cells move nor stresses are asked for
     steps: Array  # (systems,) uint32: steps made
     evaluations: Array  # (systems,) uint32: how often forces were worked out for it
     outcome: Array  # (systems,) int32: see `instar.dynamics.relax.outcomes`
@@ -72,7 +72,8 @@ class State(DynamicState):
     """Systems on their way to a minimum; made by `start`, prepared by the ``begin`` of a method.
 
     ``step`` is the number of the next step, of all systems; each counts its own. ``optimizer``
-    holds what the method keeps of each particle and each system.
+    holds what the method keeps of each particle and each system. Steps stop once systems of so many
+    atoms as ``rest`` says have ended; what has ended before it was emptied counts.
     """
 
     CHANGED: ClassVar[tuple[str, ...]] = ("particles", "systems", "neighbors", "optimizer", "step")
@@ -83,9 +84,11 @@ class State(DynamicState):
     potential: Potential
     neighbors: NeighborList | None
     step: Array
+    rest: Array
     optimizer: Any = None
     observed: Any = None
     cell: str = field(static=True, default="fixed")
+    stresses: bool = field(static=True, default=False)
 
     def __repr__(self) -> str:
         known = not is_traced((self.step, self.systems.data.outcome))
@@ -151,13 +154,20 @@ class State(DynamicState):
         }
 
     def stride(self, step: Any, key: Array, first: Any, last: Any) -> tuple[Any, Any]:
-        """The state after one step; none is made once no system goes on."""
-        last = jnp.asarray(last, jnp.uint32)
-        going = jnp.any(self.going)
-        state = lax.cond(
-            going, lambda s: step(jax.random.fold_in(key, first), s), lambda s: s, self
-        )
-        return state, jnp.where(going, jnp.asarray(first, jnp.uint32) + 1, last)
+        """The state after one step; after it no more are made if none goes on, or enough ended."""
+        first, last = (jnp.asarray(number, jnp.uint32) for number in (first, last))
+        state = step(jax.random.fold_in(key, first), self)
+        known, going = state.systems.data, state.going
+        ended = jnp.sum(jnp.where(~going & (known.outcome != EMPTY), known.atoms, 0))
+        goes_on = jnp.any(going) & (ended < state.rest)
+        left = jnp.where(goes_on | jnp.isfinite(state.rest), 0, last - first - 1)
+        state = dataclasses.replace(state, step=state.step + left)
+        return state, jnp.where(goes_on, first + 1, last)
+
+    @property
+    def makes_strides(self) -> bool:
+        """Once no system goes on, all steps that are left are one."""
+        return True
 
     @property
     def sizes(self) -> dict[str, int]:
