@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 else:
     StructuresLike = Quantity = Steps = Any  # what is none is refused in words
 
-ROWS = 2000
+ROWS = 1000
 """Atoms that are moved at once, about: more are not faster, and wait for each other longer."""
 
 

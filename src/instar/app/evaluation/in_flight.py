@@ -131,7 +131,8 @@ def room_for_flight(
     if whole:
         return Room(int(atoms.sum()), len(atoms), int(np.ceil(1.1 * images.sum())) + 1)
     rows = min(max(rows, int(atoms.max(initial=1))), int(atoms.sum()))
-    mean, seen = float(atoms.mean()), float(images.sum()) / max(1, int(atoms.sum()))
-    slots = min(len(atoms), max(1, int(np.ceil(1.2 * rows / max(1.0, mean)))))
+    small = max(1.0, float(np.quantile(atoms, 0.1)))  # those come last, and then fill all rows
+    seen = float(images.sum()) / max(1, int(atoms.sum()))
+    slots = min(len(atoms), max(1, int(np.ceil(rows / small))))
     most = int(np.ceil(1.1 * rows * max(seen, 1.0)))
     return Room(max(1, rows), slots, max(most, int(images.max(initial=1))))
