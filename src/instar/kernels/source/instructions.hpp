@@ -1,4 +1,9 @@
 // Which sets of instructions a kernel was compiled for, and which this processor has.
+//
+// A kernel says its signatures in a namespace, `#define MINE(set) namespace set { void f(…); }`, then
+//
+//     INSTAR_IN_ALL_SETS(MINE)     declares them for each set,
+//     INSTAR_CHOICE(Kernel, f)     makes f<Real>(instructions), a Kernel<Real>, that picks one.
 
 #pragma once
 
@@ -23,5 +28,23 @@ inline const char* name_of(Instructions instructions) {
   if (instructions == Instructions::avx2) return "AVX2";
   return "baseline";
 }
+
+#if defined(INSTAR_X86)
+#define INSTAR_IN_ALL_SETS(declared) declared(baseline) declared(avx2) declared(avx512)
+#define INSTAR_CHOICE(Kernel, name)                                     \
+  template <class Real>                                                 \
+  Kernel<Real> name(Instructions instructions) {                        \
+    if (instructions == Instructions::avx512) return avx512::name;      \
+    if (instructions == Instructions::avx2) return avx2::name;          \
+    return baseline::name;                                              \
+  }
+#else
+#define INSTAR_IN_ALL_SETS(declared) declared(baseline)
+#define INSTAR_CHOICE(Kernel, name)    \
+  template <class Real>                \
+  Kernel<Real> name(Instructions) {    \
+    return baseline::name;             \
+  }
+#endif
 
 }  // namespace instar
