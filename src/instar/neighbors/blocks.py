@@ -10,10 +10,11 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
+import numpy as np
 from jax import lax
 from jax.sharding import Mesh, PartitionSpec
 
-__all__ = ["block_shape", "in_turn", "over_blocks", "over_devices"]
+__all__ = ["block_shape", "dealt_again", "in_turn", "over_blocks", "over_devices"]
 
 ROWS = 512
 """Rows in a block, about: a few arrays of this length stay in a core's own cache."""
@@ -24,6 +25,14 @@ def block_shape(rows: int, mesh: Mesh | None) -> tuple[int, int]:
     devices = 1 if mesh is None else mesh.size
     blocks = devices * max(1, round(rows / (ROWS * devices)))
     return blocks, max(1, -(-rows // blocks))
+
+
+def dealt_again(array: np.ndarray, blocks: int, width: int) -> np.ndarray:
+    """An array (blocks, …, rows) in other blocks; rows in the same order, zeros beyond the last."""
+    middle = array.shape[1:-1]
+    rows = np.moveaxis(array, 0, -2).reshape(*middle, -1)[..., : blocks * width]
+    free = [(0, 0)] * len(middle) + [(0, blocks * width - rows.shape[-1])]
+    return np.moveaxis(np.pad(rows, free).reshape(*middle, blocks, width), -2, 0)
 
 
 def over_blocks[R](

@@ -8,23 +8,38 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
 from instar import kernels
+from instar.geometry import AllParticles
 from instar.kernels.image_points import image_points
 from instar.kernels.pair_pass import MOST_TERMS, KernelTerm, pair_pass
 from instar.potentials.evaluation import Request
 from instar.potentials.truncation import base_and_ending
 
-__all__ = ["by_kernel", "has_kernel", "points_by_kernel"]
+__all__ = ["by_kernel", "has_kernel", "has_kernels", "points_by_kernel"]
 
 
 def has_kernel(pair_terms: tuple[Any, ...], dtype: Any) -> bool:
     """Whether the kernel is there, and knows all of these formulas with such parameters."""
     known = dtype in (jnp.float32, jnp.float64) and 0 < len(pair_terms) <= MOST_TERMS
     return known and kernels.in_use() and all(map(_is_known, pair_terms))
+
+
+def has_kernels(potential: Any, everyone: AllParticles) -> bool:
+    """Whether all that a potential does with neighbors is done by the kernel; on the host."""
+    found = False
+
+    def look(potential: Any, everyone: AllParticles) -> None:  # traced: nothing is computed
+        nonlocal found
+        near = [part.pair_term(everyone) for part in potential.parts() if part.reach is not None]
+        found = None not in near and has_kernel(tuple(near), everyone.positions.dtype)
+
+    jax.eval_shape(look, potential, everyone)
+    return found
 
 
 def _is_known(pair_term: Any) -> bool:

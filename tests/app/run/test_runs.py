@@ -246,6 +246,18 @@ def test_stopped_and_resumed_is_the_same_to_the_bit(tmp_path, method):
         np.testing.assert_array_equal(values, second.arrays[name], err_msg=name)
 
 
+def test_a_run_goes_on_where_other_devices_share_its_list(tmp_path):
+    """As it does without kernels, which share the cores themselves; to rounding."""
+    config = configuration(run={"steps": 20})
+    whole = run(config, out=tmp_path / "whole")
+    with pytest.raises(StoppedError):
+        run(config, out=tmp_path / "cut", progress=StopAfter(5))
+    with instar.kernels.using(False):
+        cut = resume(tmp_path / "cut")
+    for name, values in whole.thermo.items():
+        np.testing.assert_allclose(cut.thermo[name], values, rtol=1e-9, err_msg=name)
+
+
 def test_a_damaged_checkpoint_falls_back_to_the_one_before_and_says_so(tmp_path):
     config, said = configuration(), []
     with pytest.raises(StoppedError):

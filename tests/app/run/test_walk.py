@@ -8,6 +8,7 @@ import jax
 import pytest
 from app.runs import configuration, run, written
 
+from instar import kernels
 from instar.app.cli.main import main
 from instar.app.config import load, potentials
 from instar.app.run.kinds import kind_of
@@ -75,3 +76,14 @@ def test_constant_energy_is_reached_by_a_thermostat_where_temperatures_are_known
     with_bath = load(configuration("langevin"))
     first, second = kind_of(with_bath).steps(range(2))
     assert jax.tree.structure(first) == jax.tree.structure(second)
+
+
+def test_kernels_share_the_cores_themselves():
+    """Other code is shared by the devices: rows of the list are divided among them."""
+    kind = kind_of(load(configuration()))
+    for wanted in (True, False):
+        with jax.enable_x64(True), kernels.using(wanted):
+            listed = kind.state(range(2), blocks=0).neighbors
+            assert listed is not None
+            shared = len(jax.local_devices()) > 1 and not kernels.in_use()
+            assert (listed.mesh is not None) == shared

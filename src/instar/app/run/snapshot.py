@@ -18,6 +18,7 @@ from instar.app.run.doubting import check_finite, check_kept, check_sizes
 from instar.core.data import Table
 from instar.core.utils.on_device import on_device
 from instar.dynamics import DynamicState
+from instar.neighbors.blocks import dealt_again
 from instar.observables import Rows
 from instar.storage import CheckpointError
 
@@ -34,6 +35,15 @@ def _lasting(state: DynamicState) -> dict[str, Any]:
     """Observers that remember; rows have been written down by then."""
     observers = state.observed.observers
     return {name: one for name, one in observers.items() if not isinstance(one, Rows)}
+
+
+def _shared_as(leaf: Any, name: str, found: np.ndarray) -> np.ndarray:
+    """Rows of a list in blocks as they are here, where other devices share them."""
+    shape = jnp.shape(leaf)
+    is_shared = name in ("['neighbors'].rows", "['neighbors'].slots")
+    if not is_shared or found.shape[1:-1] != shape[1:-1] or found.ndim != len(shape):
+        return found
+    return dealt_again(found, shape[0], shape[-1])
 
 
 def arrays_of(state: DynamicState) -> dict[str, np.ndarray]:
@@ -60,6 +70,10 @@ def restored(
     names = [jax.tree_util.keystr(path) for path, _ in leaves]
     if set(names) != set(arrays):
         raise CheckpointError("The checkpoint is that of another system, or of another method.")
+    arrays = {
+        name: _shared_as(leaf, name, arrays[name])
+        for name, (_, leaf) in zip(names, leaves, strict=True)
+    }
     for name, (_, leaf) in zip(names, leaves, strict=True):
         found = arrays[name]
         if found.shape != jnp.shape(leaf) or found.dtype != jnp.result_type(leaf):

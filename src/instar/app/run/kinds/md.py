@@ -20,10 +20,12 @@ from instar.app.evaluation.point import room_for, tabled
 from instar.app.evaluation.within_budget import estimated_need
 from instar.app.run.kinds.base import Kind
 from instar.dynamics import Part, md
+from instar.dynamics.beginning import listed
 from instar.dynamics.md.divided import Division, divided
 from instar.dynamics.md.dividing import can_be_divided, fastest_blocks, packed
 from instar.dynamics.md.rows import FRAME, THERMO, Frame, thermo_row
 from instar.observables import Quantity
+from instar.potentials.pair_kernel import has_kernels
 
 __all__ = ["MolecularDynamics"]
 
@@ -67,7 +69,6 @@ class MolecularDynamics(Kind):
             config.precision,
             {
                 "skin": self.skin,
-                "mesh": _mesh(),
                 "streams": np.array(systems),
                 "forces": False,
             },
@@ -78,10 +79,22 @@ class MolecularDynamics(Kind):
             mesh = _mesh(math.gcd(len(groups), jax.local_device_count()))
             division = Division.of(state, groups, mesh)
             return divided(state, division, self.skin, config.memory.neighbors)
+        state = self._shared(state)
         if config.memory.neighbors is not None and state.neighbors is not None:
             room = state.neighbors.resized(neighbors=config.memory.neighbors)
             state = dataclasses.replace(state, neighbors=room)
         return state
+
+    def _shared(self, state: md.State) -> md.State:
+        """With rows of the list shared by all devices, unless kernels share the cores themselves.
+
+        One device is faster then: what is not between neighbors is done once, and nothing gathered.
+        """
+        alone = jax.default_backend() == "cpu" and has_kernels(state.potential, state.everyone)
+        if state.neighbors is None or alone or (mesh := _mesh()) is None:
+            return state
+        known = (state.particles, state.systems, state.potential)
+        return dataclasses.replace(state, neighbors=listed(*known, self.skin, {"mesh": mesh}))
 
     def _groups(
         self, state: md.State, systems: range, blocks: int | None
