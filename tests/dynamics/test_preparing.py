@@ -9,6 +9,7 @@ import pytest
 
 from dynamics.systems import FS, KEY, METHODS, chain_state, with_lists
 from instar.core.propagator import advance
+from instar.core.utils.jax import dataclass
 from instar.dynamics import Observing, Part, Step, md, observing
 from instar.observables import Rows
 
@@ -78,6 +79,29 @@ def test_a_system_whose_first_forces_are_not_finite_is_not_frozen_before_its_fir
 
 class Alone(Part):
     """A step of its own that makes no forces beforehand."""
+
+
+@dataclass
+class Wrapped(Part):
+    """A whole step that is not made of parts, as packages may have one."""
+
+    step: Part
+
+    def __call__(self, key, state, /):
+        return self.step(key, state)
+
+    def begin(self, state):
+        return self.step.begin(state)
+
+
+@pytest.mark.parametrize("number", [0, 5])
+def test_a_step_that_knows_of_no_waiting_is_where_it_was(number):
+    step = Wrapped(md.nve(1 * FS))
+    state = step.laid_out(dataclasses.replace(chain_state(), step=jnp.uint32(number)))
+    made, ready = prepared(step, state)
+    assert int(ready.step) == number
+    assert positions(ready).tobytes() == positions(state).tobytes()
+    assert int(advance(made, KEY, ready, 3, start=number).step) == number + 3
 
 
 def test_steps_that_prepare_nothing_say_so():

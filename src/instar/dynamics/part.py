@@ -142,7 +142,10 @@ class Unless(Part):
     waits: Any
 
     def __call__(self, key: Array, state: Any, /) -> Any:
-        return self.step.unless(self.waits, key, state)
+        after = self.step.unless(self.waits, key, state)
+        # A step that knows of no waiting does nothing then, and does not count itself either.
+        number = jnp.where(self.waits, state.step + 1, after.step)
+        return dataclasses.replace(after, step=number)
 
 
 def begun[T](column: T | None) -> T:

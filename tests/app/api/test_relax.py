@@ -91,6 +91,34 @@ def test_what_has_converged_makes_no_step_and_one_atom_needs_none(together):
     np.testing.assert_array_equal(found.structures[0].positions, given[0].positions)
 
 
+SALT = [
+    {"type": "buckingham", "cutoff": 4.0, "pairs": {"Na-Cl": {"A": 1000, "rho": 0.3, "C": 0}, "Na-Na": {"A": 0, "rho": 1, "C": 0}, "Cl-Cl": {"A": 0, "rho": 1, "C": 0}}},
+    {"type": "coulomb", "method": "ewald", "charges": {"Na": 1, "Cl": -1}},
+]  # fmt: skip
+
+
+def test_structures_without_atoms_do_not_shift_what_is_known_of_the_others():
+    salt = [bulk("NaCl", "rocksalt", a, cubic=True) for a in (5.6, 5.2)]
+    salt[1].set_cell([5.2, 5.2, 6.0], scale_atoms=True)
+    for number, atoms in enumerate(salt):
+        atoms.rattle(0.03, seed=number)
+    found = instar.relax([Atoms(cell=[3, 3, 3], pbc=True), salt[0], Atoms(), salt[1]], SALT)
+    assert found.outcomes == ["converged"] * 4
+    right = instar.single_point(found.structures, SALT)
+    np.testing.assert_allclose(found.energies, right.energies, atol=1e-9)
+    np.testing.assert_allclose(found.forces[3], right.forces[3], atol=1e-9)
+
+
+def test_what_stays_is_not_rounded_in_single_precision():
+    held = cluster(6)
+    held.set_constraint(FixAtoms([0, 3]))
+    held.set_cell([20.1, 20.2, 20.3])
+    found = instar.relax(held, SMOOTH, precision="float32", force_tolerance="1e-3 eV/angstrom")
+    moved = found.structures[0]
+    np.testing.assert_array_equal(moved.cell.array, held.cell.array)
+    np.testing.assert_array_equal(moved.positions[[0, 3]], held.positions[[0, 3]])
+
+
 def test_no_structures_are_no_results():
     found = instar.relax([], SMOOTH)
     assert (found.structures, found.energies.shape, found.stresses.shape) == ([], (0,), (0, 3, 3))
@@ -145,6 +173,9 @@ BAD = {
     "a cell that there is not": ({"cell": "ful"}, ValueError, "A cell is not 'ful'; did you mean 'full'?"),
     "too few pressures": ({"cell": "full", "pressure": [0, 1]}, ValueError, "There are 3 structures, but 2 numbers for pressure."),
     "a mask of four": ({"cell": "full", "mask": [1, 0, 1, 0]}, ValueError, "A mask of strains is six bools (xx, yy, zz, yz, xz, xy) or a symmetric matrix, one for all systems or one per system; not [1, 0, 1, 0]."),
+    "a mask of a fixed cell": ({"mask": [1, 1, 0, 0, 0, 0]}, ValueError, "A mask has no meaning where the cell is fixed."),
+    "a mask of a constant volume": ({"cell": "constant_volume", "mask": [1, 1, 0, 0, 0, 0]}, ValueError, "A mask has no meaning for cell: constant_volume, which moves all components together."),
+    "knobs that are one each": ({"method": relax.auto(stiffness=[1.0, 2.0, 3.0])}, ValueError, "The stiffness of a method is one number for all structures here, not [1.0, 2.0, 3.0]."),
     "a tail and a moving cell": ({"cell": "full", "potential": TAIL}, PotentialError, "The pressure of truncation: tail is not the derivative of its energy, so a cell can't be relaxed with it (cell: full)."),
 }  # fmt: skip
 

@@ -74,10 +74,18 @@ def test_the_report_has_a_table_of_outcomes(whole):
     assert (whole.path / "report" / "steps.png").is_file()
 
 
+def test_the_outcome_is_that_of_the_last_step_however_seldom_rows_are_recorded(tmp_path):
+    seldom = relaxing(steps=120, cell="full")
+    seldom["output"] = {"trajectory_every": 0, "thermo_every": 1000}
+    found = run(seldom, tmp_path / "run")
+    assert found.thermo["step"].tolist() == [0, 120]
+    assert [one.outcome for one in outcomes_of(found.trajectory)] == ["converged", "converged"]
+
+
 def test_exit_codes_say_whether_all_have_converged(tmp_path, capsys):
     config = written(tmp_path / "relax.yaml", relaxing(steps=3))
     assert main(["run", str(config), "--out", str(tmp_path / "one")]) == 0
-    assert "out of steps: 2" in capsys.readouterr().out
+    assert "out of steps: 1, converged: 1" in capsys.readouterr().out
     assert main(["run", str(config), "--out", str(tmp_path / "two"), "--require-converged"]) == 1
     assert "instar: not converged: " in capsys.readouterr().err
     assert main(["plan", str(config)]) == 0
@@ -89,6 +97,7 @@ BAD = {
     "a method that there is not": ({"method": "bfgs"}, "method.method: 'bfgs' is unknown; did you mean 'lbfgs'?"),
     "a cell that there is not": ({"cell": "fix"}, "method.cell: 'fix' is unknown; did you mean 'fixed'?"),
     "a knob of another method": ({"method": "fire", "memory": 5}, "method: memory has no meaning for fire"),
+    "a mask of a volume": ({"cell": "isotropic", "mask": [True] * 6}, "method: a mask has no meaning for cell: isotropic, which moves all components together"),
     "a mask of a fixed cell": ({"mask": [True] * 6}, "method: a mask has no meaning where the cell is fixed"),
 }  # fmt: skip
 
@@ -98,6 +107,23 @@ def test_what_is_wrong_is_named_with_its_place(name):
     options, line = BAD[name]
     with pytest.raises(ConfigurationError) as caught:
         instar.app.config.load(relaxing(**options))
+    assert str(caught.value).splitlines()[0].endswith(line)
+
+
+STAGES = {
+    "a tolerance of its own": ({"method": {"type": "relax", "force_tolerance": 0.1}}, "run[1].method.force_tolerance: is the same for all stages; set it on top"),
+    "a pressure of its own": ({"pressure": "1 GPa"}, "run[0].pressure: the pressure of relaxation is the same for all stages"),
+    "another type": ({"method": {"type": "md", "ensemble": "nve", "time_step": "1 fs"}}, "run[1]: stages are of one type; the first is md"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", STAGES)
+def test_what_stages_have_in_common_is_refused_where_it_differs(name):
+    own, line = STAGES[name]
+    staged = relaxing(cell="full")
+    staged["run"] = [{"steps": 40, **own}, {"steps": 60}]
+    with pytest.raises(ConfigurationError) as caught:
+        instar.app.config.load(staged)
     assert str(caught.value).splitlines()[0].endswith(line)
 
 

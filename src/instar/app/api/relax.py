@@ -24,9 +24,12 @@ from instar.core.data.vocabulary import SHOWN
 from instar.core.utils.html_text import html_table
 from instar.dynamics.method import METHODS
 from instar.dynamics.relax import Relaxation
+from instar.dynamics.relax.auto import Auto
 from instar.dynamics.relax.cell import CELLS, mask_of
-from instar.dynamics.relax.checks import check_all
+from instar.dynamics.relax.checks import check_all, check_mask
 from instar.dynamics.relax.declared import OPTIMIZER
+from instar.dynamics.relax.fire import Fire
+from instar.dynamics.relax.lbfgs import Lbfgs
 from instar.memory import Budget, MemoryPlanError, find_budget, show
 
 __all__ = ["Relaxed", "relax"]
@@ -145,7 +148,8 @@ def relax(  # noqa: PLR0913, PLR0917 (what a relaxation can be told)
     progress
         Called with how many structures have ended, and how many there are.
     mask
-        Which components of the strain may change: six bools (xx, yy, zz, yz, xz, xy) or a matrix.
+        Which components of the strain of a "full" cell may change: six bools (xx, yy, zz, yz, xz,
+        xy) or a matrix.
     precision
         "float64" or "float32"; no switch of JAX is needed.
     skin
@@ -197,8 +201,10 @@ def relax(  # noqa: PLR0913, PLR0917 (what a relaxation can be told)
         ),
         "steps": _whole(steps, len(given)),
     }
+    check_mask(mask, cell)
+    _check_knobs(chosen)
     if not given:
-        return _results([], [], 1.0)
+        return _results([], [], 1.0, moves_cell=False)
     with jax.enable_x64(precision == "float64"):
         point = tabled(given, recipe, precision)
         fixed = np.concatenate([fixed_atoms(n, atoms) for n, atoms in enumerate(given)])
@@ -209,7 +215,7 @@ def relax(  # noqa: PLR0913, PLR0917 (what a relaxation can be told)
         }
         work = Relaxing(point, chosen, options, fixed, skin)
         ended, busy = _relaxed(work, found_budget, progress)
-    return _results(given, ended, busy)
+    return _results(given, ended, busy, moves_cell=cell != "fixed")
 
 
 def method_of(method: Any, **knobs: Any) -> Relaxation:
@@ -230,21 +236,21 @@ def _relaxed(
 
     def landed(item: int, ended: Ended) -> None:
         nonlocal done
-        results[item] = ended
+        results[item] = ended if work.atoms[item] else work.without_atoms(item)
         done += 1
         if progress is not None:
             progress(done, count)
 
-    empty = np.flatnonzero(work.atoms == 0)
-    for item in empty.tolist():
-        landed(item, work.without_atoms(item))
+    general = work.point.potential.is_general
     order = np.argsort(-work.atoms, kind="stable")
-    order = order[work.atoms[order] > 0]
+    if general or not work.atoms.any():
+        for item in np.flatnonzero(work.atoms == 0).tolist():
+            landed(item, work.without_atoms(item))
+        order = order[work.atoms[order] > 0]
+    else:  # what knows structures by their numbers needs all of them
+        order = np.sort(order)
     if not len(order):
         return results, 1.0
-    general = work.point.potential.is_general
-    if not general:
-        order = np.sort(order)
     room, state = _room(work, order, general, budget)
     state = fly(work, state, room, order, landed)
     moved = sum(one.evaluations * int(n) for one, n in zip(results, work.atoms, strict=True))
@@ -273,15 +279,31 @@ def _room(work: Relaxing, order: np.ndarray, general: bool, budget: Budget) -> t
         rows = max(largest, min(rows // 2, int(rows * limit / need)))
 
 
-def _results(given: Sequence[Atoms], ended: Sequence[Ended], busy: float) -> Relaxed:
+def _check_knobs(method: Relaxation) -> None:
+    """Numbers of a method belong to slots, which structures take in turn."""
+    if isinstance(method.optimizer, Auto | Fire | Lbfgs):
+        for name, value in vars(method.optimizer).items():
+            if np.ndim(value):
+                raise ValueError(
+                    f"The {name} of a method is one number for all structures here, not "
+                    f"{np.asarray(value).tolist()!r:.100}.\nRelax structures that need another "
+                    "one by a call of their own."
+                )
+
+
+def _results(
+    given: Sequence[Atoms], ended: Sequence[Ended], busy: float, *, moves_cell: bool
+) -> Relaxed:
     structures, stresses = [], np.full((len(given), 3, 3), np.nan)
     for number, (atoms, one) in enumerate(zip(given, ended, strict=True)):
         moved = atoms.copy()
         moved.calc = None
         if atoms.cell.rank == 3:
-            moved.set_cell(np.asarray(one.vectors, float))
+            if moves_cell:
+                moved.set_cell(np.asarray(one.vectors, float))
             stresses[number] = -one.virial / moved.get_volume()
-        moved.arrays["positions"][:] = one.positions
+        free = ~fixed_atoms(number, atoms)  # what stays is not rounded, either
+        moved.arrays["positions"][free] = one.positions[free]
         structures.append(moved)
     outcomes = [one.outcome for one in ended]
     return Relaxed(

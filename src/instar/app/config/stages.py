@@ -188,6 +188,7 @@ def _unfit(stages: Sequence[Stage]) -> Iterator[Mistake]:
     for stage in stages[1:]:
         if stage.method.type != stages[0].method.type:
             yield stage.place, f"stages are of one type; the first is {stages[0].method.type}"
+            continue
         for key in stage.method.COMMON:
             if getattr(stage.method, key) != getattr(stages[0].method, key):
                 yield (*stage.place, "method", key), "is the same for all stages; set it on top"
@@ -235,6 +236,9 @@ def _pressures_without_meaning(stages: Sequence[Stage], config: Config) -> Itera
     for stage in stages:
         if stage.pressure is not None and not stage.method.has_pressure:
             text = f"a pressure has no meaning for {stage.method.label}"
+            yield (*stage.place, "pressure"), text
+        elif stage.pressure != stages[-1].pressure and not stage.method.has_set_points:
+            text = f"the pressure of {stage.method.label} is the same for all stages"
             yield (*stage.place, "pressure"), text
 
 

@@ -18,7 +18,7 @@ from instar.core.propagator import advance
 from instar.core.propagator.advance import program
 from instar.core.typing import ParticleId, SystemId
 from instar.dynamics.relax import Relaxation, State, start
-from instar.dynamics.relax.outcomes import EMPTY, FROZEN, GOING, NAMES
+from instar.dynamics.relax.outcomes import CONVERGED, EMPTY, FROZEN, GOING, NAMES
 from instar.memory import need_of
 from instar.neighbors import Sizes
 from instar.neighbors.extents import extents
@@ -203,10 +203,10 @@ class Relaxing:
                 **zero,
                 **{name: self.options[name][those] for name in names},
                 "reference": box["vectors"],
-                "atoms": counts,
+                "atoms": np.maximum(counts, 1),
                 "most": self.options["steps"][those],
                 "stream": those,
-                "outcome": GOING,
+                "outcome": np.where(counts > 0, GOING, CONVERGED),
                 "frozen": False,
             },
         )

@@ -38,7 +38,8 @@ def watched(kind: Kind, state: Any) -> tuple[Any, list[int]]:
     thermo, frames = ([s.thermo_every for s in stages], [s.trajectory_every for s in stages])
     room = _frames_at_once(kind, state)
     observers: dict[str, Any] = {THERMO: Rows.of(kind.thermo_row(), state, _MOST_ROWS + 1)}
-    schedules = {THERMO: Schedule.of(thermo, first)}
+    end = [loaded.production.last] if kind.TELLS_END else []
+    schedules = {THERMO: Schedule.of([*thermo, *([1] * len(end))], [*first, *end])}
     if any(frames):
         observers[FRAMES] = Rows.of(kind.frame(), state, room + 1)
         schedules[FRAMES] = Schedule.of(frames, first)

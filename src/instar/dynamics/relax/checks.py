@@ -14,7 +14,14 @@ from instar.potentials.constraints import constraints_of
 from instar.potentials.potential import check_leaves
 from instar.potentials.structures import Structures
 
-__all__ = ["check_all", "check_cells", "check_potential", "check_tolerances", "least_tolerance"]
+__all__ = [
+    "check_all",
+    "check_cells",
+    "check_mask",
+    "check_potential",
+    "check_tolerances",
+    "least_tolerance",
+]
 
 
 def check_all(  # noqa: PLR0913 (all that a relaxation is given)
@@ -58,6 +65,18 @@ def check_potential(potential: Potential, particles: Any, systems: Any, cell: st
                 f"can't be relaxed with it (cell: {cell}).\nUse truncation: switch or force_shift, "
                 "or a fixed cell."
             )
+
+
+def check_mask(mask: Any, cell: str) -> None:
+    """Refuse a mask where the cell may not do what the mask lets it do."""
+    if mask is None or cell == "full":
+        return
+    if cell == "fixed":
+        raise ValueError("A mask has no meaning where the cell is fixed.")
+    raise ValueError(
+        f"A mask has no meaning for cell: {cell}, which moves all components together.\n"
+        "Leave it out, or use cell: full."
+    )
 
 
 def check_cells(everyone: AllParticles, fixed: np.ndarray, cell: str) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import Array, lax
+from jax import Array
 
 from instar.core.utils.jax import dataclass
 from instar.core.utils.precision import precision_of
@@ -101,11 +101,6 @@ class Relaxation(Part):
             begins, after = begins | far, referred(after, far)
         kept = self.optimizer.again(kept, begins, after)
         return dataclasses.replace(after, optimizer=kept, step=state.step + 1)
-
-    def unless(self, waits: Array, key: Array, state: State) -> State:
-        """The state after a step; where it ``waits``, only the number of the step changes."""
-        moved = lax.cond(waits, lambda s: s, lambda s: self(key, s), state)
-        return dataclasses.replace(moved, step=state.step + 1)
 
     def begin(self, state: State) -> State:
         """With what the optimizer keeps."""

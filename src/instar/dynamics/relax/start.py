@@ -16,7 +16,7 @@ from instar.core.typing import ArrayLike, ParticleId, SystemId
 from instar.core.utils.precision import precision_of
 from instar.dynamics.beginning import charges_of, listed, numbers_within, streams_of
 from instar.dynamics.relax.cell import mask_of
-from instar.dynamics.relax.checks import check_all
+from instar.dynamics.relax.checks import check_all, check_mask
 from instar.dynamics.relax.optimizer import Relaxation
 from instar.dynamics.relax.outcomes import EMPTY, GOING
 from instar.dynamics.relax.state import Particles, State, Systems
@@ -115,6 +115,7 @@ def start(  # noqa: PLR0913 (all that a state begins with)
             stress_tolerance=stress_tolerance,
             steps=steps,
         )
+        check_mask(mask, cell)
         rows = Particles(
             positions=data.positions,
             forces=jnp.zeros_like(data.positions),

@@ -43,7 +43,13 @@ class RelaxMethod(Method):
     The model that validates (`model`) has the options of all optimizers as further keys.
     """
 
-    COMMON: ClassVar[tuple[str, ...]] = ("skin", "cell", "mask")
+    COMMON: ClassVar[tuple[str, ...]] = (
+        "skin",
+        "cell",
+        "mask",
+        "force_tolerance",
+        "stress_tolerance",
+    )
 
     type: Literal["relax"]
     method: str = "auto"
@@ -84,8 +90,13 @@ class RelaxMethod(Method):
         if wrong := sorted(self.model_fields_set - own):
             have = "has" if len(wrong) == 1 else "have"
             raise ValueError(f"{', '.join(wrong)} {have} no meaning for {self.method}")
-        if self.mask is not None and self.cell == "fixed":
-            raise ValueError("a mask has no meaning where the cell is fixed")
+        if self.mask is not None and self.cell != "full":
+            raise ValueError(
+                "a mask has no meaning where the cell is fixed"
+                if self.cell == "fixed"
+                else f"a mask has no meaning for cell: {self.cell}, which moves all components "
+                "together"
+            )
         return self
 
     @property

@@ -24,6 +24,8 @@ class Kind:
     """The columns of the thermo table."""
     FRAME: ClassVar[Mapping[str, Quantity]]
     """The columns that a frame may have."""
+    TELLS_END: ClassVar[bool] = False
+    """Whether the last step has a row of thermo even where it is none of ``thermo_every``."""
 
     def __init__(self, loaded: Loaded) -> None:
         self.loaded = loaded

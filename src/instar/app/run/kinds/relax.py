@@ -30,6 +30,7 @@ class RelaxationKind(Kind):
     """Systems on their way to a minimum, each until it has ended."""
 
     METHOD, THERMO, FRAME = RelaxMethod, THERMO, FRAME
+    TELLS_END = True  # what has become of systems is told by their last row
 
     @property
     def method(self) -> RelaxMethod:
