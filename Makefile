@@ -27,7 +27,7 @@ test: kernels
 
 test-long: kernels
 	$(RUN) -m pytest --hypothesis-profile=long
-	INSTAR_KERNELS=off $(RUN) -m pytest tests/laws tests/potentials tests/dynamics
+	INSTAR_KERNELS=off $(RUN) -m pytest tests/laws tests/potentials tests/dynamics tests/neighbors
 
 test-reference: $(VENV)/.ready
 	@test -n "$(REFERENCE)$(STRUCTURES)" || { echo "Name a folder with reference files, one with frameworks, or both: make test-reference REFERENCE=<folder> STRUCTURES=<folder>" >&2; exit 1; }

@@ -9,14 +9,20 @@ from instar.core.lens import bind
 from instar.core.result import as_result_function
 from instar.geometry import Cell
 from instar.potentials import (
+    Buckingham,
     FunctionPotential,
     HarmonicTrap,
     LennardJones,
+    Morse,
     Pair,
     PotentialError,
+    ScreenedCoulomb,
+    SoftSphere,
     Wall,
+    WeeksChandlerAndersen,
     evaluate,
 )
+from instar.potentials.formula import energy_and_slope
 from potentials.catalog import CASES, CUTOFF
 from potentials.states import molecule, point, results, update
 
@@ -183,3 +189,20 @@ def test_a_tail_is_refused_where_none_is_known(name):
     else:
         with pytest.raises(PotentialError, match="tail"):
             bind(here.potential, lambda p: p.truncation).set("tail")
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [
+        LennardJones(0.01, 3.0),
+        WeeksChandlerAndersen(0.01, 3.0),
+        Buckingham(900.0, 0.3, 20.0),
+        Morse(0.3, 1.4, 2.6),
+        SoftSphere(0.01, 3.0, 12.0),
+        ScreenedCoulomb(0.4),
+    ],
+    ids=lambda formula: type(formula).__name__,
+)
+def test_a_distance_that_is_not_a_number_does_not_vanish(formula):
+    formula = jax.tree.map(jnp.asarray, formula)
+    assert np.isnan(energy_and_slope(formula, jnp.asarray(np.nan))).all()

@@ -56,4 +56,5 @@ class WeeksChandlerAndersen(Formula):
     def energy(self, squared: Array) -> Array:
         """Lennard-Jones lifted by ε, up to its minimum."""
         lifted = LennardJones(self.epsilon, self.sigma).energy(squared) + self.epsilon
-        return jnp.where(squared < RANGE**2 * self.sigma**2, lifted, 0)
+        # What is not a number must not vanish.
+        return jnp.where(squared >= RANGE**2 * self.sigma**2, 0, lifted)

@@ -101,3 +101,11 @@ def test_more_room_for_edges_does_not_change_a_bit_of_their_sums(particles):
 
 def test_rows_without_columns_add_up_to_nothing():
     assert Index.zeros(5).sum_over(jnp.zeros((5, 0))).data.shape == (1, 0)
+
+
+@pytest.mark.parametrize("keys", [1, 2])
+def test_no_rows_add_up_to_nothing(keys):
+    nobody = Index.integer(jnp.zeros(0, jnp.int32), n=keys)
+    for columns in ((), (3,), (3, 3)):
+        total = nobody.sum_over(jnp.zeros((0, *columns))).data
+        np.testing.assert_array_equal(total, np.zeros((keys, *columns)))

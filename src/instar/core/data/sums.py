@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import jax.numpy as jnp
 from jax import Array
 
@@ -61,9 +63,10 @@ def _sum_of_all(values: Array) -> Array:
     turns = -(-values.shape[0] // lanes)
     room = [(0, turns * lanes - values.shape[0]), *[(0, 0)] * (values.ndim - 1)]
     dealt = jnp.pad(values, room).reshape(turns, lanes, *values.shape[1:])
-    if 1 < dealt[0, 0].size <= _FEW:
+    columns = math.prod(values.shape[1:])
+    if 1 < columns <= _FEW:
         # Column by column: a reduction with an axis of three behind it is slow.
-        columns = jnp.moveaxis(dealt.reshape(turns, lanes, -1), -1, 0)
-        found = jnp.stack([jnp.sum(column, axis=0) for column in columns], axis=-1)
+        each = jnp.moveaxis(dealt.reshape(turns, lanes, columns), -1, 0)
+        found = jnp.stack([jnp.sum(column, axis=0) for column in each], axis=-1)
         return sum_over_capacity(found.reshape(dealt.shape[1:]), axis=0)
     return sum_over_capacity(jnp.sum(dealt, axis=0), axis=0)

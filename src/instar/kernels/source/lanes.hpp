@@ -28,7 +28,8 @@ constexpr int AT_ONCE = BYTES / int(sizeof(Real));
 template <class Number>
 INSTAR_INLINE Number added(Number a, Number b, Number c) {
 #if defined(__FMA__)
-  if constexpr (std::is_floating_point_v<Number>) return __builtin_fma(a, b, c);
+  if constexpr (std::is_same_v<Number, double>) return __builtin_fma(a, b, c);
+  if constexpr (std::is_same_v<Number, float>) return __builtin_fmaf(a, b, c);
 #endif
   return a * b + c;
 }

@@ -24,7 +24,7 @@ constexpr float margin<float>() { return 8 * 1.1920929e-07f; }
 constexpr double FAR = 1e9;  // Å, where rows are that stand for no particle: FAR of images.py
 
 inline double sum_of(double a, double b, double c) {
-#if defined(__FP_FAST_FMA)
+#if defined(__FP_FAST_FMA) || defined(__FMA__)  // Clang on x86 has but the second
   return __builtin_fma(a, b, c);
 #else
   return a * b + c;
@@ -32,7 +32,7 @@ inline double sum_of(double a, double b, double c) {
 }
 
 inline float sum_of(float a, float b, float c) {
-#if defined(__FP_FAST_FMAF)
+#if defined(__FP_FAST_FMAF) || defined(__FMA__)
   return __builtin_fmaf(a, b, c);
 #else
   return a * b + c;
