@@ -63,6 +63,14 @@ def test_a_pause_changes_no_bit(name, cell):
         assert np.asarray(a).tobytes() == np.asarray(b).tobytes()
 
 
+def test_another_method_goes_on_from_where_the_first_one_was():
+    state = relax.relaxed(relax.auto(), state_of(crystals(), **TIGHT), 3)
+    found = relax.relaxed(relax.fire(), state)
+    assert relax.outcomes(found) == ["converged"] * 3
+    before = np.asarray(state.systems.data.steps)
+    assert (np.asarray(found.systems.data.steps) > before).all()
+
+
 @pytest.mark.parametrize("cell", ["fixed", "isotropic", "full", "constant_volume"])
 def test_what_auto_accepts_never_rises(cell):
     rattled = crystals(rattle=0.5, strain=0.08)

@@ -202,7 +202,7 @@ def relaxed(
     [1]
     """
     with precision_of(state):
-        if state.optimizer is None:
+        if not _goes_on(method, state):
             state = method.begin(state)
         if steps is None:
             systems = state.systems.data
@@ -211,3 +211,9 @@ def relaxed(
         first = int(state.step)
         key = jax.random.key(0)  # nothing is drawn
         return advance(method, key, state, steps, start=first, on_repair=on_repair)
+
+
+def _goes_on(method: Relaxation, state: State) -> bool:
+    """Whether what is kept in the state was kept by such a method; another one begins afresh."""
+    own = jax.eval_shape(method.optimizer.fresh, state)
+    return jax.tree.structure(own) == jax.tree.structure(state.optimizer)
