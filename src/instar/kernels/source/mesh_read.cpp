@@ -98,11 +98,12 @@ void read_some(const MeshRead<Real>& from, std::int64_t system, std::int64_t beg
     for (int l = 0; l < lanes; ++l) {
       Real found[4];
       sums<order>(Lines<order, Real>(grid, field, all, l), all, l, found);
-      write(grid, from.inverse + 9 * system, all.charge[l], found, to + 4 * particle[i + l]);
+      Real* mine = to + 4 * std::int64_t(particle[i + l]);
+      write(grid, from.inverse + 9 * system, all.charge[l], found, mine);
     }
   }
   for (std::int64_t i = begin < charged ? charged : begin; i < end; ++i) {
-    for (int k = 0; k < 4; ++k) to[4 * particle[i] + k] = 0;
+    for (int k = 0; k < 4; ++k) to[4 * std::int64_t(particle[i]) + k] = 0;
   }
 }
 
