@@ -198,3 +198,10 @@ def test_a_second_potential_needs_no_second_way():
     state = state_of([cluster(4), cluster(5)], [SMOOTH, trap], force_tolerance=1e-5)
     done = relax.relaxed(relax.auto(), state)
     assert set(relax.outcomes(done)) == {"converged"}
+
+
+@pytest.mark.parametrize("memory", [0, -1, True])
+@pytest.mark.parametrize("method", [relax.auto, relax.lbfgs])
+def test_a_memory_is_a_whole_number_of_steps(method, memory):
+    with pytest.raises(ValueError, match=f"remembers 1 step or more, not {memory}"):
+        method(memory=memory)

@@ -24,7 +24,14 @@ from instar.dynamics.knobs import Numbers, checked, knob
 from instar.dynamics.relax.cell import generalized_forces
 from instar.dynamics.relax.coordinates import Coordinates, dot, norm, only, times
 from instar.dynamics.relax.declared import optimizer
-from instar.dynamics.relax.history import History, after_step, direction, empty_history, forgotten
+from instar.dynamics.relax.history import (
+    History,
+    after_step,
+    checked_memory,
+    direction,
+    empty_history,
+    forgotten,
+)
 from instar.dynamics.relax.optimizer import Optimizer, Relaxation, relaxation
 from instar.dynamics.relax.outcomes import GOING, STUCK
 from instar.dynamics.relax.state import State
@@ -199,6 +206,4 @@ def auto(memory: int = 20, stiffness: Numbers = 10.0, longest_step: Numbers = 0.
     """
     checked("stiffness", stiffness)
     checked("longest step", longest_step)
-    if memory < 1:
-        raise ValueError(f"L-BFGS remembers 1 step or more, not {memory}.")
-    return relaxation(Auto(stiffness, longest_step, memory))
+    return relaxation(Auto(stiffness, longest_step, checked_memory(memory)))

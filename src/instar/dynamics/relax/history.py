@@ -14,12 +14,13 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array, lax
 
 from instar.core.utils.jax import dataclass
 from instar.dynamics.relax.coordinates import Coordinates, dot, only, times
 
-__all__ = ["History", "after_step", "direction", "empty_history", "forgotten"]
+__all__ = ["History", "after_step", "checked_memory", "direction", "empty_history", "forgotten"]
 
 
 @dataclass
@@ -30,6 +31,13 @@ class History:
     changes: Coordinates  # of the gradient, likewise
     inverse: Array  # (memory, systems) ρ; 0 where nothing is known
     filled: Array  # uint32: how many rows were ever written
+
+
+def checked_memory(memory: Any) -> int:
+    """How many steps are remembered, if it is a whole number of at least one."""
+    if not isinstance(memory, int | np.integer) or isinstance(memory, bool) or memory < 1:
+        raise ValueError(f"L-BFGS remembers 1 step or more, not {memory!r}.")
+    return int(memory)
 
 
 def empty_history(state: Any, memory: int) -> History:
